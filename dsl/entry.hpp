@@ -4,14 +4,22 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "dsl/kernel.hpp"
 #include "dsl/size.hpp"
 #include "launch/contract.hpp"
+#include "launch/tiling.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/isa/targets.hpp"
 
 namespace kiln::dsl {
+
+/// A strategy that a kernel can be built with, and how it then deals a product out.
+struct Candidate {
+  Strategy strategy;
+  launch::Tiling tiling;
+};
 
 /// A row of the table.
 struct Entry {
@@ -29,6 +37,12 @@ struct Entry {
   /// The whole strategy of which the sizes say some options; any legal one, listed or not. Throws diag::InputError for
   /// one that breaks a rule. Null: the kernel has no strategies.
   Strategy (*strategy)(const Sizes&) = nullptr;
+  /// What it multiplies, as `gemm --type` says it: of the kernels of one type the command chooses one. Empty: it is no
+  /// choice.
+  std::string_view product{};
+  /// Every legal strategy for a target, in which the options that the sizes give are as they are given. Empty: there is
+  /// none.
+  std::vector<Candidate> (*candidates)(isa::Target, const Sizes&) = nullptr;
 };
 
 /// Every option of a kernel at its default.

@@ -34,6 +34,11 @@ std::span<const dsl::SizeOption> split_k_options();
 dsl::Kernel gemm_split_k(isa::Target, const dsl::Sizes&);
 /// Throws diag::InputError also where some of the CTAs that share a tile would have no part of K.
 launch::Contract gemm_split_k_problem(const dsl::Kernel&, const dsl::Sizes&);
+/// How many CTAs share the K of a tile, 4 where --splits does not say it.
+dsl::Strategy gemm_split_k_strategy(const dsl::Sizes&);
+std::span<const dsl::Strategy> gemm_split_k_strategies();
+/// One for each number of CTAs that can share the K of a tile, in powers of two.
+std::vector<dsl::Candidate> gemm_split_k_candidates(isa::Target, const dsl::Sizes&);
 
 /// D = A * B^T with B held in the tensor core: tcgen05.mma.ws.
 dsl::Kernel gemm_ws(isa::Target, const dsl::Sizes&);

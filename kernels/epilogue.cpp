@@ -37,6 +37,36 @@ void store_rows(Warpgroup& g, const AnyTmem& sums, int columns, const Result& d,
   for (int c = 0; c < columns; c += width) store(g, sums, c);
 }
 
+StoreSums into_row(const Result& d, const U32& row) {
+  return [d, row](Warpgroup& g, const AnyRegisters& sums, const U32& column) {
+    g.store_global(d.elements.at(multiply_wide(row, d.n) + widen(column)), converted(sums, d.elements.element()),
+                   left_in_row(d, row, column));
+  };
+}
+
+namespace {
+
+void store_element(Warpgroup& g, const U64& address, const F32& sum, ElementType as, const Pred& there) {
+  switch (as.scalar) {
+    case ScalarType::bf16: return g.st_global<bf16>(address, sum, there);
+    case ScalarType::f16: return g.st_global<f16>(address, sum, there);
+    default: return g.st_global<f32>(address, sum, there);
+  }
+}
+
+}  // namespace
+
+// Threads of a warp have columns that follow one another.
+StoreSums into_column(const Result& d, const U32& column) {
+  return [d, column](Warpgroup& g, const AnyRegisters& sums, const U32& row) {
+    const U32 rows = select(column < d.n, d.m, 0);
+    const U64 first = d.elements.at(multiply_wide(row, d.n) + widen(column));
+    const U64 pitch = widen(d.n) * (d.elements.element().bits / 8);
+    for (int i = 0; i < sums.count(); ++i)
+      store_element(g, first + pitch * i, sums.f32(i), d.elements.element(), row + i < rows);
+  };
+}
+
 void store_rows(Warpgroup& g, const AnyTmem& sums, const Result& d, const U32& row, const U32& col) {
   const int width = plain.width();
   store_rows(

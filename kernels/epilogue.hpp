@@ -66,6 +66,13 @@ class Plain final : public Epilogue {
 };
 inline constexpr Plain plain{};
 
+/// Stores f32 sums of this thread's row of a block, which begin at a column of the whole.
+using StoreSums = std::function<void(dsl::Warpgroup&, const dsl::AnyRegisters& sums, const dsl::U32& column)>;
+/// As a row of the result, which has that number.
+StoreSums into_row(const Result& d, const dsl::U32& row);
+/// As a column of the result, which has that number: columns of the whole are rows of the result.
+StoreSums into_column(const Result& d, const dsl::U32& column);
+
 /// Stores a 128-row block of sums, which belongs at (row, col) of the result: each thread its row, `width` of `columns`
 /// columns at a time. What lies outside the matrix is left out.
 void store_rows(dsl::Warpgroup& g, const dsl::AnyTmem& sums, int columns, const Result& d, const dsl::U32& row,

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "kernels/partials.hpp"
+
 namespace kiln::kernels {
 
 using namespace kiln::dsl;
@@ -15,6 +17,22 @@ struct TileRow {
   std::optional<U32> matrix;  // of a batch
   U32 row;                    // of tiles, in that matrix
 };
+// The blocks of K that are summed up, all of them or a part.
+struct BlocksOfK {
+  std::optional<U32> part, first;  // where it is one of several
+  U32 count;
+
+  U32 block(const U32& i) const { return first ? *first + i : i; }
+};
+
+// The operands that have a tile's rows and its columns.
+struct OperandNames {
+  const char *a, *b;
+};
+OperandNames operand_names(const GemmPlan& plan) {
+  if (plan.strategy.swapped) return {"B", "A"};
+  return {"A", plan.problem.products > 1 ? "Gate" : "B"};
+}
 
 // The tensor map of an operand: two dimensions, or in a batch three, of which the last one chooses a matrix.
 class OperandMap {
@@ -44,6 +62,41 @@ class OperandMap {
   std::optional<AnyTensorMap> flat_;
   std::optional<TensorMapHandle<u32, 3>> batch_;
 };
+
+// A result that leaves through shared memory and TMA, whole lines at a time, while the warps go on: blocks of 32
+// columns, which keep the epilogue's registers few.
+template <class T>
+class CopiedResult {
+ public:
+  using Tile = SharedTile<T, isa::tmem_lanes, GemmPlan::copied_columns, K_major,
+                          T::bits * GemmPlan::copied_columns == 8 * 64 ? swizzle_64B : swizzle_128B>;
+
+  explicit CopiedResult(KernelBuilder& gemm)
+      : map_(gemm.param<TensorMap<Tile>>("D")), out_(gemm.store_ring<GemmPlan::copied_blocks, Tile>("out")) {}
+
+  // Stores the sums of a tile, which belong at (row, col).
+  void operator()(Warpgroup& g, const AnyTmem& sums, const U32& row, const U32& col) {
+    for (int c = 0; c < sums.count; c += Tile::cols) {
+      const AnyRegisters block = converted(g.wait(g.load(sums.columns(c, Tile::cols))), element_type<T>);
+      const auto slot = out_.acquire(g);
+      g.store(slot, Registers<T, Tile::cols>(block.recorder(), block.operands()));
+      out_.publish(g, slot, map_.at(row, col + c));
+    }
+  }
+
+ private:
+  TensorMap<Tile> map_;
+  StoreRing<GemmPlan::copied_blocks, Tile> out_;
+};
+using CopyOut = std::function<void(Warpgroup& g, const AnyTmem& sums, const U32& row, const U32& col)>;
+CopyOut copied_result(KernelBuilder& gemm, ElementType element) {
+  switch (element.scalar) {
+    case ScalarType::bf16: return CopiedResult<bf16>(gemm);
+    case ScalarType::f16: return CopiedResult<f16>(gemm);
+    case ScalarType::s32: return CopiedResult<s32>(gemm);
+    default: return CopiedResult<f32>(gemm);
+  }
+}
 
 // Where the parts of a slot stand; -1: there is no such part.
 struct SlotPlaces {
@@ -100,11 +153,27 @@ class Generator {
   void multiply(Thread& t);
   void multiply_slot(Thread& t, const AnyAccumulatorSlot& d, const OperandOf<U32>& first_row, const U32& block);
   void store(Warpgroup& g);
+  StoreSums store_of(const Result& d, const U32& row) const;
+  void store_columns(Warpgroup& g, const AnyTmem& sums, const U32& col, const StoreSums& store);
+  void store_part(Warpgroup& g, const TilePlace& tile, const AnyAccumulatorSlot& sums, const StoreSums& store);
 
+  // Parts of a tile's K follow one another, so that their sums are added soon.
+  U32 tile_row(const TilePlace& tile) const { return is_split() ? tile.row / splits() : tile.row; }
   TileRow row_of(const TilePlace& tile) const {
-    if (!problem().is_batched) return {std::nullopt, tile.row};
-    return {tile.row / *row_tiles_, tile.row % *row_tiles_};
+    const U32 row = tile_row(tile);
+    if (!problem().is_batched) return {std::nullopt, row};
+    return {row / *row_tiles_, row % *row_tiles_};
   }
+  BlocksOfK blocks_of(const TilePlace& tile) const {
+    if (!is_split()) return {{}, {}, *k_blocks_};
+    const U32 part = tile.row % splits(), first = part * *k_blocks_ / splits();
+    return {part, first, (part + 1) * *k_blocks_ / splits() - first};
+  }
+  bool is_split() const { return plan_.strategy.splits > 1; }
+  int splits() const { return plan_.strategy.splits; }
+  // The extents of what tiles cover: D, or D transposed.
+  const U32& tiled_rows() const { return plan_.strategy.swapped ? *n_ : *m_; }
+  const U32& tiled_columns() const { return plan_.strategy.swapped ? *m_ : *n_; }
   const GemmProblem& problem() const { return plan_.problem; }
 
   const GemmPlan& plan_;
@@ -113,8 +182,11 @@ class Generator {
   std::optional<OperandMap> a_, b_, up_;
   std::optional<MetadataSide> metadata_;
   std::optional<ScaleSides> scales_;
-  std::optional<Result> d_;
-  std::optional<U32> k_blocks_, row_tiles_, rank_;
+  std::optional<U32> m_, n_;
+  std::optional<Result> d_;  // one of these two
+  CopyOut copy_out_;
+  std::optional<U32> k_blocks_, row_tiles_, column_tiles_, rank_;
+  std::optional<Partials> partials_;
   RoleStep epilogue_;
   std::optional<AnyRing> in_;
   std::optional<AnyAccumulatorRing> acc_;
@@ -152,26 +224,35 @@ Kernel Generator::build() {
   const bool is_dual = problem().products > 1;
   // Its ring takes the shared memory of an SM.
   if (!is_dual && !problem().is_sparse && !problem().is_scaled()) gemm_.minnctapersm(1);
-  a_.emplace(gemm_, "A", plan_.a_tile, problem().is_batched);
-  b_.emplace(gemm_, is_dual ? "Gate" : "B", plan_.b_tile, problem().is_batched);
+  const OperandNames names = operand_names(plan_);
+  a_.emplace(gemm_, names.a, plan_.a_tile, problem().is_batched);
+  b_.emplace(gemm_, names.b, plan_.b_tile, problem().is_batched);
   if (is_dual) up_.emplace(gemm_, "Up", plan_.b_tile, problem().is_batched);
   declare_sides();
-  const AnyPointer elements = gemm_.pointer("D", problem().d);
-  const U32 m = gemm_.param<u32>("m"), n = gemm_.param<u32>("n");
-  d_.emplace(elements, m, n);
+  std::optional<AnyPointer> elements;
+  if (plan_.strategy.tma_store)
+    copy_out_ = copied_result(gemm_, problem().d);
+  else
+    elements.emplace(gemm_.pointer("D", problem().d));
+  m_.emplace(gemm_.param<u32>("m")), n_.emplace(gemm_.param<u32>("n"));
+  if (elements) d_.emplace(*elements, *m_, *n_);
   k_blocks_.emplace(gemm_.param<u32>("k_blocks"));
   epilogue_ = problem().epilogue->device(gemm_, plan_.width());
   std::optional<U32> batch;
   if (problem().is_batched) batch.emplace(gemm_.param<u32>("batch"));
+  if (is_split()) {
+    const AnyPointer workspace = gemm_.pointer("partials", element_type<f32>);
+    partials_.emplace(workspace, gemm_.pointer("counters", element_type<u32>), mma.N());
+  }
 
   in_.emplace(gemm_.ring("in", plan_.strategy.stages, places_.parts));
   acc_.emplace(gemm_.accumulator_ring("acc", plan_.strategy.accumulators, plan_.sum_columns(), problem().sums));
   place_sides();
-  row_tiles_.emplace(gemm_.ceil_div(d_->m, std::uint32_t(mma.M())));
-  const U32 column_tiles = gemm_.ceil_div(d_->n, std::uint32_t(mma.N()));
-  // Tiles of a batch are dealt out as if its matrices stood on top of each other.
+  row_tiles_.emplace(gemm_.ceil_div(tiled_rows(), std::uint32_t(mma.M())));
+  column_tiles_.emplace(gemm_.ceil_div(tiled_columns(), std::uint32_t(mma.N())));
+  // Tiles of a batch are dealt out as if its matrices stood on top of each other, and so are the parts of a tile's K.
   const U32 all_rows = batch ? *row_tiles_ * *batch : *row_tiles_;
-  deal_out(all_rows, column_tiles);
+  deal_out(is_split() ? all_rows * splits() : all_rows, *column_tiles_);
   rank_.emplace(gemm_.pair_rank());
 
   gemm_.role("load", warp<4>.elect(), [&](Thread t) { load(t); });
@@ -191,17 +272,18 @@ void Generator::load(Thread& t) {
     // With scales the column of this CTA's half is computed for each slot: computed once, it costs SASS instructions.
     const U32 col = scales_ ? tile.column * mma.N() : tile.column * mma.N() + *rank_ * mma.b_rows();
     // Rows that are not there are zero, but zeros are no metadata: such rows take that of others.
-    const U32 image = metadata_ ? select(row < d_->m, row / mma.a_rows(), 0) : row;
-    t.loop(*k_blocks_, [&](U32 block) { load_slot(t, where, row, col, image, tile.column, block); });
+    const U32 image = metadata_ ? select(row < *m_, row / mma.a_rows(), 0) : row;
+    const BlocksOfK k = blocks_of(tile);
+    t.loop(k.count, [&](U32 i) { load_slot(t, where, row, col, image, tile.column, k.block(i)); });
   });
 }
 
 void Generator::load_slot(Thread& t, const TileRow& where, const U32& row, const U32& col, const U32& image,
                           const std::optional<U32>& column, const U32& block) {
   const AnySlot slot = in_->acquire(t);
-  a_->load(t, slot, places_.a, where, row, block * plan_.stored_k, problem().a_eviction);
+  a_->load(t, slot, places_.a, where, row, block * plan_.stored_k, plan_.issued.a_eviction);
   const U32 b_col = scales_ ? col + *rank_ * plan_.mma.b_rows() : col;
-  b_->load(t, slot, places_.b, where, b_col, block * plan_.k, problem().b_eviction);
+  b_->load(t, slot, places_.b, where, b_col, block * plan_.k, plan_.issued.b_eviction);
   if (up_) up_->load(t, slot, places_.up, where, col, block * plan_.k, problem().b_eviction);
   const auto side = [&](int part, const TensorMapHandle<u32, 3>& map, const U32& along_k, const U32& across) {
     const auto box = map.at(0, along_k, across);
@@ -225,7 +307,7 @@ void Generator::multiply(Thread& t) {
     const OperandOf<U32> first_row =
         begins_within ? OperandOf<U32>(tile.column * plan_.mma.N() % ScaleChunks::rows) : OperandOf<U32>(0);
     const AnyAccumulatorSlot d = acc_->acquire(t);
-    t.loop(*k_blocks_, [&](U32 block) { multiply_slot(t, d, first_row, block); });
+    t.loop(blocks_of(tile).count, [&](U32 block) { multiply_slot(t, d, first_row, block); });
     t.commit(d.full, all_ctas);
   });
 }
@@ -278,12 +360,42 @@ void Generator::store(Warpgroup& g) {
   const RowStep finish = epilogue_(g);
   each_tile(g, [&](TilePlace tile) {
     const TileRow where = row_of(tile);
-    const Result d = where.matrix ? d_->matrix(*where.matrix) : *d_;
+    const std::optional<Result> in_batch = where.matrix ? std::optional(d_->matrix(*where.matrix)) : d_;
     const AnyAccumulatorSlot sums = acc_->wait(g);
     const U32 col = tile.column * mma.N(), row = where.row * mma.M() + *rank_ * mma.a_rows();
-    store_rows(g, sums.sums, mma.N(), d, row, col, finish, plan_.width());
+    if (copy_out_) {
+      copy_out_(g, sums.sums, row, col);
+      return acc_->release(g, sums.empty);
+    }
+    const Result& d = *in_batch;
+    if (is_split()) return store_part(g, tile, sums, store_of(d, row + g.row()));
+    if (plan_.strategy.swapped)
+      store_columns(g, sums.sums, col, store_of(d, row + g.row()));
+    else
+      store_rows(g, sums.sums, mma.N(), d, row, col, finish, plan_.width());
     acc_->release(g, sums.empty);
   });
+}
+
+// How sums of a tile's row are stored.
+StoreSums Generator::store_of(const Result& d, const U32& row) const {
+  return plan_.strategy.swapped ? into_column(d, row) : into_row(d, row);
+}
+
+void Generator::store_columns(Warpgroup& g, const AnyTmem& sums, const U32& col, const StoreSums& store) {
+  for (int c = 0; c < plan_.mma.N(); c += plan_.width())
+    store(g, g.wait(g.load(sums.columns(c, plan_.width()))), col + c);
+}
+
+void Generator::store_part(Warpgroup& g, const TilePlace& tile, const AnyAccumulatorSlot& sums,
+                           const StoreSums& store) {
+  const U32 of_all = tile_row(tile) * *column_tiles_ + tile.column;
+  const U32 number = plan_.mma.ctas() > 1 ? of_all * plan_.mma.ctas() + *rank_ : of_all;
+  const U32 parts = gemm_.constant(splits());
+  const SharedTileOfD shared{number, number * splits(), parts, tile.column * plan_.mma.N()};
+  partials_->leave(g, sums.sums, *blocks_of(tile).part, shared);
+  acc_->release(g, sums.empty);
+  partials_->add_up(g, shared, store);
 }
 
 }  // namespace
@@ -343,24 +455,40 @@ launch::Contract contract(const GemmPlan& plan, const Kernel& kernel, const Size
     else
       arguments.push_back({name, tensor});
   };
-  operand("A", plan.a_tile, x.m, p.is_sparse ? x.k / 2 : x.k);
-  operand(p.products > 1 ? "Gate" : "B", plan.b_tile, x.n, x.k);
+  const OperandNames names = operand_names(plan);
+  const std::uint64_t tiled_rows = plan.strategy.swapped ? x.n : x.m, tiled_columns = plan.strategy.swapped ? x.m : x.n;
+  operand(names.a, plan.a_tile, tiled_rows, p.is_sparse ? x.k / 2 : x.k);
+  operand(names.b, plan.b_tile, tiled_columns, x.k);
   if (p.products > 1) operand("Up", plan.b_tile, x.n, x.k);
   if (p.is_sparse) arguments.push_back({"E", metadata_map(c, "E", std::uint32_t(plan.metadata().images()))});
   const auto scale = [&](const char* name, const ScaleTileShape& tile) {
     arguments.push_back({name, scale_map(c, name, std::uint32_t(tile.row_chunks()), std::uint32_t(tile.groups()))});
   };
   if (p.is_scaled()) scale("SFA", plan.sfa_tile()), scale("SFB", plan.sfb_tile());
-  arguments.push_back({"D", std::string("D")});
+  if (plan.strategy.tma_store)
+    arguments.push_back({"D", GlobalTensor{"D", x.m, x.n}});
+  else
+    arguments.push_back({"D", std::string("D")});
   arguments.push_back({"m", x.m});
   arguments.push_back({"n", x.n});
-  arguments.push_back({"k_blocks", pieces(x.k, std::uint64_t(plan.k))});
+  const std::uint64_t k_blocks = pieces(x.k, std::uint64_t(plan.k));
+  arguments.push_back({"k_blocks", k_blocks});
   for (NamedArgument& a : p.epilogue->arguments()) arguments.push_back(std::move(a));
   if (p.is_batched) arguments.push_back({"batch", matrices});
-  const std::uint64_t rows = pieces(x.m, std::uint64_t(plan.mma.M())) * matrices,
-                      tiles = rows * pieces(x.n, std::uint64_t(plan.mma.N())), ctas = std::uint64_t(plan.mma.ctas());
-  const launch::Dim3 grid = plan.strategy.launch_control ? launch::Dim3{std::uint32_t(tiles * ctas), 1, 1}
-                                                         : persistent_grid(sizes, tiles, ctas);
+  const std::uint64_t rows = pieces(tiled_rows, std::uint64_t(plan.mma.M())) * matrices,
+                      tiles = rows * pieces(tiled_columns, std::uint64_t(plan.mma.N())),
+                      ctas = std::uint64_t(plan.mma.ctas()), splits = std::uint64_t(plan.strategy.splits);
+  if (splits > k_blocks)
+    throw diag::InputError("--splits " + std::to_string(splits) + ": must be in [1, " + std::to_string(k_blocks) +
+                           "]: K has " + std::to_string(k_blocks) + " blocks of " + std::to_string(plan.k));
+  if (splits > 1) {
+    add_workspace(c, "partials", ScalarType::f32, tiles * ctas * splits * Partials::elements(plan.mma.N()));
+    add_workspace(c, "counters", ScalarType::u32, tiles * ctas * Partials::rows, launch::Init::Kind::zeros);
+    arguments.push_back({"partials", std::string("partials")});
+    arguments.push_back({"counters", std::string("counters")});
+  }
+  const launch::Dim3 grid = plan.strategy.launch_control ? launch::Dim3{std::uint32_t(tiles * splits * ctas), 1, 1}
+                                                         : persistent_grid(sizes, tiles * splits, ctas);
   launch_kernel(c, kernel, grid, std::move(arguments));
   return c;
 }

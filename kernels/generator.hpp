@@ -4,6 +4,7 @@
 #pragma once
 
 #include "dsl/entry.hpp"
+#include "kernels/candidates.hpp"
 #include "kernels/strategy.hpp"
 
 namespace kiln::kernels {
@@ -13,9 +14,9 @@ dsl::Kernel build(const GemmPlan&, isa::Target);
 /// The launch of a problem of these sizes. Throws diag::InputError for sizes that the kernel refuses.
 launch::Contract contract(const GemmPlan&, const dsl::Kernel&, const dsl::Sizes&);
 
-/// A problem as a row of the kernel table, its strategies checked while compiling.
+/// A problem as a row of the kernel table, its strategies checked while compiling. `product`: its name for `gemm`.
 template <const GemmProblem& problem>
-dsl::Entry generated(std::string_view summary, std::span<const isa::Target> targets) {
+dsl::Entry generated(std::string_view summary, std::span<const isa::Target> targets, std::string_view product = {}) {
   static_assert(all_checked<problem>());
   static const std::vector<dsl::Strategy> strategies = [] {
     std::vector<dsl::Strategy> list;
@@ -33,7 +34,9 @@ dsl::Entry generated(std::string_view summary, std::span<const isa::Target> targ
           strategies,
           [](const dsl::Sizes& sizes) {
             return described(problem, planned(problem, sizes));
-          }};
+          },
+          product,
+          [](isa::Target target, const dsl::Sizes& sizes) { return candidates(problem, target, sizes); }};
 }
 
 }  // namespace kiln::kernels

@@ -14,8 +14,8 @@
 namespace kiln::kernels {
 
 /// How: CTAs that share a tile, columns of a tile, stored bytes of a row of A along K in a slot, slots, accumulators,
-/// how operands lie in shared memory, how many columns the epilogue stores at a time, and the order of tiles. A tile has
-/// 128 rows a CTA. Structural.
+/// how operands lie in shared memory, how many columns the epilogue stores at a time, the order of tiles, which operand
+/// has their rows, how D is stored, and how many share the K of a tile. A tile has 128 rows a CTA. Structural.
 struct GemmStrategy {
   dsl::CtaGroup group = dsl::cta_group_2;
   int columns = 256;
@@ -26,6 +26,9 @@ struct GemmStrategy {
   int epilogue_width = 0;       // columns; 0: the epilogue's own
   int rows_together = 0;        // rows of tiles that are walked together, column by column; 0: all of them
   bool launch_control = false;  // running CTAs take tiles over from those that have not started
+  bool swapped = false;         // rows of a tile are rows of B, its columns rows of A: it is stored as a column of D
+  bool tma_store = false;       // D leaves through shared memory, by TMA
+  int splits = 1;               // CTAs, or pairs, that take a part of the K of a tile each
 
   constexpr int ctas() const { return group == dsl::cta_group_2 ? 2 : 1; }
   constexpr int rows() const { return isa::tmem_lanes * ctas(); }
@@ -65,6 +68,13 @@ struct GemmProblem {
   constexpr GemmProblem with_evictions(isa::L2Eviction of_a, isa::L2Eviction of_b) const {
     GemmProblem p = *this;
     p.a_eviction = of_a, p.b_eviction = of_b;
+    return p;
+  }
+  constexpr GemmProblem with_operands_swapped() const {
+    GemmProblem p = *this;
+    p.a = b, p.b = a;
+    p.a_major = b_major, p.b_major = a_major;
+    p.a_eviction = b_eviction, p.b_eviction = a_eviction;
     return p;
   }
   constexpr GemmProblem sparse() const {
@@ -124,16 +134,18 @@ struct ScaleChunks {
 struct GemmPlan {
   GemmProblem problem;
   GemmStrategy strategy;
+  GemmProblem issued;  // as MMAs see it: A has the rows of a tile
   dsl::MmaSpec mma;
   int stored_k;  // elements of a row of A in a slot
   int k;         // elements of K in a slot
   dsl::TileShape a_tile, b_tile;
 
-  constexpr GemmPlan(const GemmProblem& p, const GemmStrategy& s) : problem(p), strategy(s), mma(spec_of(p, s)) {
-    stored_k = s.slot_bytes * 8 / p.a.bits;
+  constexpr GemmPlan(const GemmProblem& p, const GemmStrategy& s)
+      : problem(p), strategy(s), issued(s.swapped ? p.with_operands_swapped() : p), mma(spec_of(issued, s)) {
+    stored_k = s.slot_bytes * 8 / issued.a.bits;
     k = p.is_sparse ? 2 * stored_k : stored_k;
-    a_tile = mma.a_tile(p.a, stored_k, p.a_major, layout(p.a_major));
-    b_tile = mma.b_tile(p.b, k, p.b_major, layout(p.b_major));
+    a_tile = mma.a_tile(issued.a, stored_k, issued.a_major, layout(issued.a_major));
+    b_tile = mma.b_tile(issued.b, k, issued.b_major, layout(issued.b_major));
   }
 
   /// The same for a target. On sm_107 an MMA takes 64 bytes of K at once, of dense operands of 4 to 8 bits that are
@@ -152,6 +164,10 @@ struct GemmPlan {
   constexpr int sum_columns() const { return problem.products * mma.d_columns(); }
   /// Columns that the epilogue stores at a time.
   constexpr int width() const { return strategy.epilogue_width ? strategy.epilogue_width : problem.epilogue->width(); }
+  /// Whether the epilogue leaves f32 sums as they are, so that it can also store a column, or the sum of several parts.
+  constexpr bool stores_plain_f32() const {
+    return problem.epilogue == &plain && problem.products == 1 && problem.sums.scalar == isa::ScalarType::f32;
+  }
 
   constexpr dsl::MetadataShape metadata() const { return {mma.form.kind, steps()}; }
   constexpr dsl::ScaleShape sfa() const { return dsl::ScaleShape::of(mma, isa::ScaleSide::A, steps()); }
@@ -167,6 +183,11 @@ struct GemmPlan {
     if (problem.is_sparse) side += metadata().columns_held();
     if (problem.is_scaled()) side += sfa().columns_held() + sfb().columns_held();
     return strategy.accumulators * sum_columns() + strategy.stages * side;
+  }
+  /// Blocks of D on their way out by TMA, and their columns.
+  static constexpr int copied_blocks = 4, copied_columns = 32;
+  constexpr std::int64_t copied_bytes() const {
+    return strategy.tma_store ? std::int64_t(copied_blocks) * copied_columns * isa::tmem_lanes * problem.d.bits / 8 : 0;
   }
   constexpr std::int64_t slot_bytes() const {
     std::int64_t bytes = dsl::placed_bytes(a_tile.bytes()) + problem.products * dsl::placed_bytes(b_tile.bytes());
@@ -184,7 +205,7 @@ struct GemmPlan {
     const Verdict operands = first(mma_a(mma.form, mma.shape, a_tile.mma_operand()),
                                    mma_b(mma.form, mma.shape, b_tile.mma_operand()));
     return first(operands, tile_slice(stored_k, last, mma.a_k()), tmem_budget(tmem_columns()),
-                 shared_budget(dsl::sm_100a, strategy.stages * slot_bytes()));
+                 shared_budget(dsl::sm_100a, strategy.stages * slot_bytes() + copied_bytes()));
   }
   /// What this generator does not do although the rules allow it; empty: nothing of it.
   constexpr std::string_view limit() const {
@@ -199,6 +220,17 @@ struct GemmPlan {
       return "the scales of a tile's columns begin with a column of tensor memory: a multiple of 32";
     if (problem.is_transposed() && (problem.is_scaled() || problem.is_sparse || problem.epilogue->is_fixed()))
       return "scales, metadata and maxima belong to elements along K: their operands are not transposed";
+    if (strategy.splits < 1) return "a tile has a part of K at least";
+    if ((strategy.swapped || strategy.splits > 1) && !stores_plain_f32())
+      return "operands change places, and CTAs share a tile's K, where one product's f32 sums are stored as they are";
+    if (strategy.tma_store && (problem.epilogue != &plain || problem.products > 1 || problem.is_batched))
+      return "TMA stores the sums of one product as they are";
+    if (strategy.tma_store && (strategy.swapped || strategy.splits > 1))
+      return "TMA stores whole rows of a tile: its operands do not change places, and its K is not shared";
+    if (strategy.tma_store && mma.N() % copied_columns != 0)
+      return "a tile has whole blocks of 32 columns that TMA stores";
+    if (strategy.swapped && (problem.is_scaled() || problem.is_sparse))
+      return "scales and metadata belong to their operand: it does not change places with the other";
     if (problem.is_batched &&
         (a_tile.blocks() * a_tile.box_rows_pieces() != 1 || b_tile.blocks() * b_tile.box_rows_pieces() != 1))
       return "in a batch one box brings a tile: a row of a slot is one span of the swizzle";

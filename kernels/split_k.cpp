@@ -11,7 +11,7 @@ using namespace kiln::dsl;
 namespace {
 
 constexpr int M = 128, N = 128, K = 64, stages = 6;
-constexpr std::uint64_t most_splits = 64;
+constexpr std::uint64_t most_splits = 64, usual_splits = 4;
 constexpr int a = 0, b = 1;  // places in a slot
 
 using ATile = SharedTile<bf16, M, K, K_major, swizzle_128B>;
@@ -25,8 +25,19 @@ constexpr auto parameter_list = parameters(
 
 std::span<const SizeOption> split_k_options() {
   static const std::array options{gemm_options()[0], gemm_options()[1], gemm_options()[2],
-                                  SizeOption{"splits", 4, "CTAs that share the K of a tile"}};
+                                  SizeOption{"splits", {}, "CTAs that share the K of a tile"}};
   return options;
+}
+
+Strategy gemm_split_k_strategy(const Sizes& sizes) {
+  const Strategy usual{{"splits", usual_splits}};
+  const Strategy given = given_of(usual, sizes);
+  return given.empty() ? usual : given;
+}
+
+std::span<const Strategy> gemm_split_k_strategies() {
+  static const std::array strategies{gemm_split_k_strategy({})};
+  return strategies;
 }
 
 Kernel gemm_split_k(Target target, const Sizes&) {
@@ -37,7 +48,7 @@ Kernel gemm_split_k(Target target, const Sizes&) {
   const auto& B = given["B"_arg];
   const Result D{given["D"_arg], given["m"_arg], given["n"_arg]};
   const U32 k_blocks = given["k_blocks"_arg];
-  const Partials<N> partials(given["partials"_arg], given["counters"_arg]);
+  const Partials partials(given["partials"_arg].any(), given["counters"_arg].any(), N);
 
   auto in = gemm.ring<stages, ATile, BTile>("in");
   auto done = gemm.mbarrier("done");
@@ -63,16 +74,36 @@ Kernel gemm_split_k(Target target, const Sizes&) {
   });
   gemm.role("store", warpgroup<0>, [&](Warpgroup& g) {
     const U32 tile = gemm.ctaid.y * gemm.nctaid.x + gemm.ctaid.x;
+    const SharedTileOfD shared{tile, tile * splits, splits, col};
     g.wait(done, Phase{0});
-    partials.add(g, acc, split, {tile, tile * splits, splits, row, col}, D);
+    partials.leave(g, acc.any(), split, shared);
+    partials.add_up(g, shared, into_row(D, row + g.row()));
   });
 
   return gemm.build();
 }
 
+std::vector<Candidate> gemm_split_k_candidates(Target, const Sizes& sizes) {
+  launch::Tiling t;
+  t.kind = kind_f16;
+  t.m = sizes.at("m"), t.n = sizes.at("n"), t.k = sizes.at("k");
+  t.rows = M, t.columns = N, t.slot_k = K, t.mmas = K * bf16::bits / 8 / isa::mma_k_bytes;
+  t.stages = stages;
+  t.slot_bytes = ATile::bytes + BTile::bytes, t.slot_rows = M + N;
+  std::vector<Candidate> all;
+  const auto add = [&](std::uint64_t splits) {
+    t.splits = splits;
+    all.push_back({{{"splits", splits}}, t});
+  };
+  const Strategy given = given_of(gemm_split_k_strategy({}), sizes);
+  if (!given.empty()) return add(given.front().second), all;
+  for (std::uint64_t splits = 2; splits <= std::min(most_splits, pieces(t.k, K)); splits *= 2) add(splits);
+  return all;
+}
+
 launch::Contract gemm_split_k_problem(const Kernel& kernel, const Sizes& sizes) {
   const GemmSizes s = gemm_sizes(sizes);
-  const std::uint64_t splits = sizes.at("splits"), k_blocks = pieces(s.k, K);
+  const std::uint64_t splits = gemm_split_k_strategy(sizes).front().second, k_blocks = pieces(s.k, K);
   if (splits == 0 || splits > most_splits || splits > k_blocks)
     throw diag::InputError("--splits " + std::to_string(splits) + ": must be in [1, " +
                            std::to_string(std::min(most_splits, k_blocks)) + "]: K has " + std::to_string(k_blocks) +
@@ -81,8 +112,8 @@ launch::Contract gemm_split_k_problem(const Kernel& kernel, const Sizes& sizes) 
   grid.z = std::uint32_t(splits);
   launch::Contract c = gemm_buffers(s);
   const std::uint64_t tiles = std::uint64_t(grid.x) * grid.y;
-  add_workspace(c, "partials", isa::ScalarType::f32, tiles * splits * Partials<N>::elements);
-  add_workspace(c, "counters", isa::ScalarType::u32, tiles * M, launch::Init::Kind::zeros);
+  add_workspace(c, "partials", isa::ScalarType::f32, tiles * splits * Partials::elements(N));
+  add_workspace(c, "counters", isa::ScalarType::u32, tiles * Partials::rows, launch::Init::Kind::zeros);
   launch_kernel(c, kernel, parameter_list, grid, "A"_arg = GlobalTensor{"A", s.m, s.k},
                 "B"_arg = GlobalTensor{"B", s.n, s.k}, "D"_arg = "D", "m"_arg = s.m, "n"_arg = s.n,
                 "k_blocks"_arg = k_blocks, "partials"_arg = "partials", "counters"_arg = "counters");

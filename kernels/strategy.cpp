@@ -22,6 +22,10 @@ constexpr std::array all_options{
     SizeOption{"epilogue-width", {}, "columns that the epilogue stores at a time"},
     SizeOption{"rows-together", {}, "rows of tiles that are walked together, column by column; 0: all"},
     SizeOption{"launch-control", {}, "1: CTAs that run take over the tiles of those that have not started", "0|1"},
+    SizeOption{
+        "swap-operands", {}, "1: a tile's rows are rows of B and its columns rows of A, for few rows of A", "0|1"},
+    SizeOption{"tma-store", {}, "1: D leaves through shared memory, by TMA", "0|1"},
+    SizeOption{"splits", {}, "CTAs or pairs that take a part of the K of a tile each"},
     SizeOption{"transpose-a", {}, "1: A is stored as [K, M]; 0: as [M, K]", "0|1"},
     SizeOption{"transpose-b", {}, "1: B is stored as [K, N]; 0: as [N, K]", "0|1"},
     SizeOption{"batch", 4, "matrices of a batch"}};
@@ -29,8 +33,8 @@ constexpr std::array all_options{
 // What the options of a strategy say, each where it is given.
 struct Given {
   std::span<const std::uint64_t> tile{};
-  std::optional<int> stages{}, ctas{}, accumulators{}, swizzle_bytes{}, epilogue_width{}, rows_together{};
-  std::optional<bool> launch_control{}, transpose_a{}, transpose_b{};
+  std::optional<int> stages{}, ctas{}, accumulators{}, swizzle_bytes{}, epilogue_width{}, rows_together{}, splits{};
+  std::optional<bool> launch_control{}, swapped{}, tma_store{}, transpose_a{}, transpose_b{};
 };
 
 [[noreturn]] void refuse(const std::string& option, const std::string& why) {
@@ -62,11 +66,14 @@ constexpr struct {
                {"accumulators", &Given::accumulators},
                {"swizzle", &Given::swizzle_bytes},
                {"epilogue-width", &Given::epilogue_width},
-               {"rows-together", &Given::rows_together, 0}};
+               {"rows-together", &Given::rows_together, 0},
+               {"splits", &Given::splits}};
 constexpr struct {
   std::string_view option;
   std::optional<bool> Given::*value;
 } flags[] = {{"launch-control", &Given::launch_control},
+             {"swap-operands", &Given::swapped},
+             {"tma-store", &Given::tma_store},
              {"transpose-a", &Given::transpose_a},
              {"transpose-b", &Given::transpose_b}};
 
@@ -125,6 +132,9 @@ GemmStrategy completed(const GemmProblem& p, const Given& given) {
   if (given.epilogue_width) s.epilogue_width = *given.epilogue_width;
   if (given.rows_together) s.rows_together = *given.rows_together;
   if (given.launch_control) s.launch_control = *given.launch_control;
+  if (given.swapped) s.swapped = *given.swapped;
+  if (given.tma_store) s.tma_store = *given.tma_store;
+  if (given.splits) s.splits = *given.splits;
   return s;
 }
 
@@ -148,6 +158,9 @@ Strategy all_of(const GemmPlan& plan) {
           {"epilogue-width", size(plan.width())},
           {"rows-together", size(s.rows_together)},
           {"launch-control", size(s.launch_control)},
+          {"swap-operands", size(s.swapped)},
+          {"tma-store", size(s.tma_store)},
+          {"splits", size(s.splits)},
           {"transpose-a", size(plan.problem.a_major == MN_major)},
           {"transpose-b", size(plan.problem.b_major == MN_major)}};
 }
@@ -176,13 +189,17 @@ Strategy described(const GemmProblem& p, const GemmPlan& plan) {
   return shown;
 }
 
+GemmPlan given_plan(const GemmProblem& p, const Sizes& sizes) {
+  const Given given = given_by(given_of(all_of({p, p.strategies.front()}), sizes));
+  return {transposed(p, given), completed(p, given)};
+}
+
 GemmPlan planned(const GemmProblem& p, const Sizes& sizes) {
   std::vector<Strategy> listed;
   for (const GemmStrategy& s : p.strategies) listed.push_back(all_of({p, s}));
   if (const auto i = listed_strategy(listed, sizes)) return {p, p.strategies[*i]};
   const Strategy options = given_of(listed.front(), sizes);
-  const Given given = given_by(options);
-  const GemmPlan plan(transposed(p, given), completed(p, given));
+  const GemmPlan plan = given_plan(p, sizes);
   if (const rules::Verdict v = plan.check(); v.broken())
     throw diag::InputError(named(p, plan, options) + ": " + explained(v));
   if (const std::string_view why = plan.limit(); !why.empty())

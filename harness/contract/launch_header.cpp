@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "ptx/diag/refuse.hpp"
@@ -113,7 +114,97 @@ void write_kernel(Text out, const HeaderJob& job, const Contract& c) {
   fmt::format_to(out, "  CUmodule module_ = nullptr;\n  CUfunction function_ = nullptr;\n}};\n\n");
 }
 
+// What a caller brings: all buffers but those that only the kernel uses.
+bool is_operand(const Contract& c, const launch::Buffer& b) {
+  using Kind = launch::Init::Kind;
+  const bool is_output = std::any_of(c.expectations.begin(), c.expectations.end(),
+                                     [&](const launch::Expectation& e) { return e.output == b.name; });
+  return is_output || (b.init.kind != Kind::poison && b.init.kind != Kind::zeros);
+}
+
+constexpr std::uint64_t workspace_alignment = 256;
+std::uint64_t placed(std::uint64_t bytes) {
+  return (bytes + workspace_alignment - 1) / workspace_alignment * workspace_alignment;
+}
+
+std::uint64_t workspace_bytes(const Contract& c) {
+  std::uint64_t bytes = 0;
+  for (const launch::Buffer& b : c.buffers) bytes += is_operand(c, b) ? 0 : placed(b.size());
+  return bytes;
+}
+
+std::vector<std::string> operands_of(const Contract& c) {
+  std::vector<std::string> names;
+  for (const launch::Buffer& b : c.buffers)
+    if (is_operand(c, b)) names.push_back(b.name);
+  return names;
+}
+
+// One shape's branch of the call.
+void write_branch(Text out, const GemmHeaderPart& part, std::size_t index) {
+  fmt::format_to(out, "    if (m == {} && n == {} && k == {}) {{\n      {}::Buffers buffers;\n", part.m, part.n, part.k,
+                 part.job.name);
+  std::uint64_t offset = 0;
+  for (const launch::Buffer& b : part.contract.buffers) {
+    if (is_operand(part.contract, b)) {
+      fmt::format_to(out, "      buffers.{0} = {0};\n", b.name);
+    } else {
+      fmt::format_to(out, "      buffers.{} = workspace_ + {};\n", b.name, offset);
+      offset += placed(b.size());
+    }
+  }
+  fmt::format_to(out, "      return kernel_{}_.launch(buffers, stream);\n    }}\n", index);
+}
+
+void write_gemm_class(Text out, const std::string& type, const std::vector<GemmHeaderPart>& parts) {
+  std::uint64_t workspace = 0;
+  for (const GemmHeaderPart& p : parts) workspace = std::max(workspace, workspace_bytes(p.contract));
+  fmt::format_to(out,
+                 "namespace kiln_kernels::gemm::{} {{\n\n"
+                 "/// D[m, n] = A[m, k] * B[n, k]^T for the shapes above, in the current context.{}\n"
+                 "class Gemm {{\n public:\n  Gemm() = default;\n  Gemm(const Gemm&) = delete;\n  ~Gemm() {{ unload(); }}\n\n"
+                 "  /// Loads every kernel. Every function answers the driver's status.\n  CUresult load() {{\n",
+                 type, workspace ? "\n/// One launch at a time: kernels that split K share a workspace." : "");
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    fmt::format_to(out, "    if (const CUresult status = kernel_{}_.load()) return status;\n", i);
+  if (workspace)
+    fmt::format_to(out,
+                   "    if (const CUresult status = cuMemAlloc(&workspace_, {0})) return status;\n"
+                   "    return cuMemsetD8(workspace_, 0, {0});  // counters begin at 0, and end there\n",
+                   workspace);
+  else
+    fmt::format_to(out, "    return CUDA_SUCCESS;\n");
+  fmt::format_to(out, "  }}\n  void unload() {{\n");
+  for (std::size_t i = 0; i < parts.size(); ++i) fmt::format_to(out, "    kernel_{}_.unload();\n", i);
+  if (workspace) fmt::format_to(out, "    if (workspace_) cuMemFree(workspace_);\n    workspace_ = 0;\n");
+  fmt::format_to(out,
+                 "  }}\n\n  /// Starts the kernel of a shape; CUDA_ERROR_NOT_FOUND where there is none.\n"
+                 "  CUresult operator()(unsigned long long m, unsigned long long n, unsigned long long k,\n"
+                 "                      CUdeviceptr {}, CUstream stream = nullptr) const {{\n",
+                 fmt::join(operands_of(parts.front().contract), ", CUdeviceptr "));
+  for (std::size_t i = 0; i < parts.size(); ++i) write_branch(out, parts[i], i);
+  fmt::format_to(out, "    return CUDA_ERROR_NOT_FOUND;\n  }}\n\n private:\n");
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    fmt::format_to(out, "  {}::Kernel kernel_{}_;\n", parts[i].job.name, i);
+  if (workspace) fmt::format_to(out, "  CUdeviceptr workspace_ = 0;\n");
+  fmt::format_to(out, "}};\n\n}}  // namespace kiln_kernels::gemm::{}\n", type);
+}
+
 }  // namespace
+
+std::string write_gemm_header(const std::string& type, const std::vector<GemmHeaderPart>& parts) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    GemmHeaderPart part = parts[i];
+    for (std::size_t j = 0; j < i; ++j)
+      if (parts[j].m == part.m && parts[j].n == part.n && parts[j].k == part.k)
+        diag::refuse("the shape {}x{}x{} is there twice", part.m, part.n, part.k);
+    part.job.name = fmt::format("gemm::{}::{}", type, part.job.name);
+    text += write_launch_header(part.job, part.contract) + "\n";
+  }
+  write_gemm_class(Text(text), type, parts);
+  return text;
+}
 
 std::string write_launch_header(const HeaderJob& job, const Contract& contract) {
   if (contract.launches.size() != 1)

@@ -24,4 +24,15 @@ struct HeaderJob {
 /// that have no code yet (structs, im2col).
 std::string write_launch_header(const HeaderJob& job, const launch::Contract& contract);
 
+/// A kernel of a GEMM, for the sizes of its contract.
+struct GemmHeaderPart {
+  HeaderJob job{};
+  launch::Contract contract{};
+  std::uint64_t m = 0, n = 0, k = 0;
+};
+
+/// Headers of kernels of one type, and a class over them, kiln_kernels::gemm::TYPE::Gemm: one call with sizes and
+/// pointers starts the kernel of that shape. Throws InputError as above, and where a shape is there twice.
+std::string write_gemm_header(const std::string& type, const std::vector<GemmHeaderPart>& parts);
+
 }  // namespace kiln::harness

@@ -34,5 +34,7 @@ KILN_RUNG(gemm_v6)
 KILN_RUNG(gemm_v7)
 KILN_RUNG(gemm_v8)
 #undef KILN_RUNG
+/// The one way to build it.
+std::vector<dsl::Candidate> gemm_v7_candidates(isa::Target, const dsl::Sizes&);
 
 }  // namespace kiln::kernels

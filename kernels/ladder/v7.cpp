@@ -75,6 +75,19 @@ Kernel gemm_v7(Target target, const Sizes&) {
   return gemm.build();
 }
 
+std::vector<Candidate> gemm_v7_candidates(Target, const Sizes& sizes) {
+  launch::Tiling t;
+  t.kind = kind_f16;
+  t.m = sizes.at("m"), t.n = sizes.at("n"), t.k = sizes.at("k");
+  t.rows = Mma::M, t.columns = Mma::N, t.ctas = 2;
+  t.slot_k = K, t.mmas = K / Mma::K;
+  t.stages = stages, t.accumulators = 2;
+  t.slot_bytes = ATile::bytes + BTile::bytes, t.slot_rows = Mma::a_rows + Mma::b_rows;
+  t.most_ctas = sizes.at("ctas"), t.rows_together = 8;
+  t.store_columns = DTile::cols, t.stores_by_copy = true;
+  return {{{}, t}};
+}
+
 launch::Contract gemm_v7_problem(const Kernel& kernel, const Sizes& sizes) {
   const GemmSizes s = gemm_sizes(sizes);
   launch::Contract c = gemm_buffers(s);

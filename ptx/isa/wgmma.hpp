@@ -37,10 +37,10 @@ constexpr SharedDescriptorFields unpack_wgmma(std::uint64_t word) {
   return f;
 }
 
-/// Instructions in which `n` columns are multiplied. ptxas (13.0) refuses one whose sums are nearly all registers that a
-/// launch of 16 warps gives a thread, whatever setmaxnreg says.
+/// Instructions in which `n` columns are multiplied. ptxas (13.0) refuses one whose sums are nearly all registers that
+/// a launch of 16 warps gives a thread, whatever setmaxnreg says: 256 columns, not 192.
 constexpr int wgmma_parts(int n) {
-  constexpr int most_columns = 128;
+  constexpr int most_columns = 192;
   return (n + most_columns - 1) / most_columns;
 }
 /// Columns of one of them.

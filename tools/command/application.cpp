@@ -70,14 +70,14 @@ int parse_failure(const CLI::App& app, const CLI::ParseError& error, std::span<c
   return Exit::unusable;
 }
 
-int run(int argc, char** argv, const AddSubcommands& add) {
+int run(int argc, char** argv, const AddSubcommands& add, const std::function<void(KernelChoice&)>& choose) {
   CLI::App app("Kiln: write, check, simulate and run NVIDIA PTX kernels built around tcgen05.", "kiln");
   app.set_version_flag("--version", fmt::format("kiln {}", version()));
   app.footer(exit_codes);
   app.require_subcommand(1);
   const std::vector<std::string> words(argv + (argc > 0), argv + argc);
   Action action;
-  add({app, action, words});
+  add({app, action, words, choose});
   if (words.empty()) {
     complain(app.help());
     return Exit::unusable;
@@ -92,8 +92,9 @@ int run(int argc, char** argv, const AddSubcommands& add) {
 
 }  // namespace
 
-int run_application(int argc, char** argv, const AddSubcommands& add) {
-  return guarded([&] { return run(argc, argv, add); });
+int run_application(int argc, char** argv, const AddSubcommands& add,
+                    const std::function<void(KernelChoice&)>& choose) {
+  return guarded([&] { return run(argc, argv, add, choose); });
 }
 
 }  // namespace kiln::command

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-#include <ctime>
 #include <filesystem>
 
 #include "harness/calibrate/calibrate.hpp"
@@ -15,13 +13,6 @@
 
 namespace kiln::command {
 namespace {
-
-std::string today() {
-  const std::time_t now = std::time(nullptr);
-  std::tm t{};
-  ::gmtime_r(&now, &t);
-  return fmt::format("{:04}-{:02}-{:02}", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday);
-}
 
 // The chip whose numbers stay where nothing is measured.
 std::string base_of(const harness::MachineFacts& facts) {

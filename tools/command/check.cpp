@@ -278,7 +278,7 @@ void add_check(const Builder& builder) {
       ->check(one_of({"text", "json", "sarif"}))
       ->type_name("text|json|sarif");
   sub->add_flag("--json", a->json, "the same as --format json");
-  add_kernel_to_judge(*sub, a->kernel, builder.words);
+  add_kernel_to_judge(*sub, a->kernel, builder);
   sub->callback([a, &action = builder.action] {
     if (a->json) a->format = "json";
     action = [a] { return check(*a); };

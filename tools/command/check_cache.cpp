@@ -34,13 +34,6 @@ std::string setting(const char* name) {
   return value ? value : "";
 }
 
-std::string chosen_folder() {
-  if (const std::string own = setting("KILN_CACHE"); !own.empty()) return own;
-  if (const std::string all = setting("XDG_CACHE_HOME"); !all.empty()) return all + "/kiln";
-  const std::string home = setting("HOME");
-  return home.empty() ? "" : home + "/.cache/kiln";
-}
-
 // Two programs of one version differ while Kiln is worked on.
 std::string this_program() {
   struct stat file {};
@@ -87,8 +80,15 @@ void write(const std::string& folder, const std::string& path, const std::string
 
 }  // namespace
 
+std::string cache_folder() {
+  if (const std::string own = setting("KILN_CACHE"); !own.empty()) return own;
+  if (const std::string all = setting("XDG_CACHE_HOME"); !all.empty()) return all + "/kiln";
+  const std::string home = setting("HOME");
+  return home.empty() ? "" : home + "/.cache/kiln";
+}
+
 CheckCache::CheckCache(bool is_used) : program_(this_program()) {
-  if (is_used && !program_.empty()) folder_ = chosen_folder();
+  if (is_used && !program_.empty()) folder_ = cache_folder();
 }
 
 Judgement CheckCache::judge(const diag::SourcePtr& source, const JudgeOptions& options) const {

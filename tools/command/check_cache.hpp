@@ -7,11 +7,15 @@
 
 namespace kiln::command {
 
+/// Where commands keep what they found: $KILN_CACHE, else $XDG_CACHE_HOME/kiln, else ~/.cache/kiln; empty if none is
+/// set.
+std::string cache_folder();
+
 /// Judgements in a folder of the user, one file each. A key is the text, the options and the program that judges, so
 /// nothing here goes out of date; the folder may be deleted at any time.
 class CheckCache {
  public:
-  /// In $KILN_CACHE, else $XDG_CACHE_HOME/kiln, else ~/.cache/kiln; nowhere if `is_used` is false or none is set.
+  /// In cache_folder(); nowhere if `is_used` is false or there is none.
   explicit CheckCache(bool is_used);
 
   /// What judge says of the text, which is judged if it is not known. Kept unless the time that there was decided it,

@@ -17,6 +17,7 @@
 #include "tools/command/kernel_arguments.hpp"
 #include "tools/command/read_source.hpp"
 #include "tools/command/report/console.hpp"
+#include "tools/command/shapes.hpp"
 #include "tools/command/subcommands.hpp"
 #include "tools/command/version_options.hpp"
 
@@ -27,11 +28,12 @@ constexpr const char* emit_examples =
     "  kiln emit gemm_bf16                          PTX to the terminal\n"
     "  kiln emit gemm_bf16 --format cubin -o gemm.cubin\n"
     "  kiln emit gemm_bf16 --m 1024 --format json   the launch contract of that problem\n"
-    "  kiln emit gemm_bf16 --m 1024 --format header -o gemm.hpp    C++ that holds the cubin and launches that problem";
+    "  kiln emit gemm_bf16 --m 1024 --format header -o gemm.hpp    C++ that holds the cubin and launches that problem\n"
+    "  kiln emit gemm --shapes s.csv --format header -o gemm.hpp   the same for many shapes, behind one call";
 
 struct EmitArguments {
   KernelChoice kernel{};
-  std::string format = "ptx", output{}, ptx_version{};
+  std::string format = "ptx", output{}, ptx_version{}, shapes{};
   bool json = false;
 };
 
@@ -70,7 +72,58 @@ int deliver_header(const EmitArguments& a, const diag::SourcePtr& ptx, const lau
   return diag::exit_code(sink);
 }
 
+// A kernel that was chosen for a shape of `gemm`; nothing where the verifier or ptxas refuses it, which is said.
+std::optional<harness::GemmHeaderPart> gemm_part(const EmitArguments& a, const KernelChoice& chosen) {
+  const dsl::Entry& entry = chosen.entry();
+  const isa::Target target = chosen.chosen_target();
+  const dsl::Sizes sizes = chosen.chosen_sizes();
+  dsl::Kernel kernel = entry.build(target, sizes);
+  pin_ptx_version(kernel.module, a.ptx_version);
+  harness::GemmHeaderPart part;
+  part.contract = entry.problem(kernel, sizes);
+  part.m = sizes.at("m"), part.n = sizes.at("n"), part.k = sizes.at("k");
+  part.job = {fmt::format("m{}_n{}_k{}", part.m, part.n, part.k),
+              chosen.name,
+              fmt::format("{}, {} {}", chosen.name, isa::spelling(target), shown(sizes, entry)),
+              target,
+              {}};
+  diag::Sink sink;
+  const diag::SourcePtr ptx = harness::emit_verified(std::move(kernel.module), chosen.name + ".ptx", sink);
+  if (!ptx) {
+    print_findings(sink);
+    return std::nullopt;
+  }
+  const auto assembly = assembled(ptx, target, sink);
+  if (!assembly) return std::nullopt;
+  part.job.cubin = assembly->cubin;
+  return part;
+}
+
+// One header for the shapes of a file.
+int emit_shapes(const EmitArguments& a) {
+  if (!is_gemm(a.kernel.name))
+    throw diag::InputError("--shapes: is for `gemm`, which chooses a kernel for each of them");
+  if (a.format != "header") throw diag::InputError("--shapes: many kernels are one header; add --format header");
+  std::vector<harness::GemmHeaderPart> parts;
+  Progress progress;
+  for (const GemmShape& shape : read_shapes(a.shapes, a.kernel.type)) {
+    if (shape.type != a.kernel.type) continue;
+    progress.stage(fmt::format("{}x{}x{}", *shape.m, *shape.n, *shape.k));
+    KernelChoice choice = a.kernel;
+    choice.sizes["m"] = std::to_string(*shape.m), choice.sizes["n"] = std::to_string(*shape.n);
+    choice.sizes["k"] = std::to_string(*shape.k);
+    choice.settle();
+    auto part = gemm_part(a, choice);
+    if (!part) return Exit::errors;
+    parts.push_back(std::move(*part));
+  }
+  if (parts.empty()) throw diag::InputError(fmt::format("{}: no shape of type {}", a.shapes, a.kernel.type));
+  deliver(a.output, harness::write_gemm_header(a.kernel.type, parts), false);
+  return Exit::clean;
+}
+
 int emit_kernel(const EmitArguments& a) {
+  if (!a.shapes.empty()) return emit_shapes(a);
   const dsl::Entry& entry = a.kernel.entry();
   const isa::Target target = a.kernel.chosen_target();
   const dsl::Sizes sizes = a.kernel.chosen_sizes();
@@ -110,12 +163,17 @@ void add_emit(const Builder& builder) {
   CLI::App* sub = builder.add(
       "emit", "Write a kernel as verified PTX, as a cubin, its launch contract, or a C++ header", emit_examples);
   auto a = std::make_shared<EmitArguments>();
-  add_kernel_arguments(*sub, a->kernel, builder.words, false);
+  add_kernel_arguments(*sub, a->kernel, builder, false);
   sub->add_option("--format", a->format, "ptx, cubin or header (need ptxas), or json (the launch contract) [ptx]")
       ->check(one_of({"ptx", "cubin", "json", "header"}))
       ->type_name("ptx|cubin|json|header");
-  add_ptx_version(*sub, a->ptx_version, "the .version of the text; what needs a later one is an error "
-                                        "[the lowest that the text needs]");
+  sub->add_option_function<std::string>(
+         "--shapes", [a](const std::string& path) { a->shapes = path, a->kernel.is_open = true; },
+         "of `gemm`: one header for all shapes of its type in a file with columns m, n, k and type")
+      ->type_name("FILE.csv");
+  add_ptx_version(*sub, a->ptx_version,
+                  "the .version of the text; what needs a later one is an error "
+                  "[the lowest that the text needs]");
   sub->add_option("-o,--output", a->output, "file to write [stdout]")->type_name("FILE");
   sub->add_flag("--json", a->json, "the same as --format json");
   sub->callback([a, &action = builder.action] {

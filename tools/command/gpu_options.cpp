@@ -32,9 +32,10 @@ void add_gpu_options(CLI::App& sub, GpuArguments& a) {
   sub.add_flag("--time", a.time, "time the launches, and cuBLAS beside them")->group(group);
   sub.add_flag("--compare-time", a.compare_time, "print what kiln time predicts beside what --time measures")
       ->group(group);
-  sub.add_option("--chip", a.chip, "the chip that --compare-time predicts for [by the GPU's name]")
-      ->type_name("CHIP")
-      ->group(group);
+  if (!sub.get_option_no_throw("--chip"))  // `gemm` has it already
+    sub.add_option("--chip", a.chip, "the chip that --compare-time predicts for [by the GPU's name]")
+        ->type_name("CHIP")
+        ->group(group);
   sub.add_option("--repetitions", a.repetitions, "to time [20]")->type_name("N")->group(group);
   sub.add_option("--warm-up", a.warm_up, "repetitions before those [5]")->type_name("N")->group(group);
   sub.add_flag("--cublas,!--no-cublas", a.cublas, "time cuBLAS's gemm too [on]")->group(group);

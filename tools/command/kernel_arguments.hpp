@@ -1,7 +1,6 @@
 // The options that name a kernel, and those that it brings along: --m, --n, --k and --a FILE.npy.
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "tools/command/report/kernel_choice.hpp"
@@ -9,11 +8,12 @@
 
 namespace kiln::command {
 
-/// Adds KERNEL, --target and the sizes of the kernel that the words name; with `inputs`, an option for each buffer that
-/// the kernel reads.
-void add_kernel_arguments(CLI::App&, KernelChoice&, std::span<const std::string> words, bool inputs);
+/// Adds KERNEL, --target and the sizes of the kernel that the command line names; with `inputs`, an option for each
+/// buffer that the kernel reads. Where it names `gemm`, also those of the choice, and the kernel is chosen when the
+/// options are read.
+void add_kernel_arguments(CLI::App&, KernelChoice&, const Builder&, bool inputs);
 
-/// The sizes alone, when the words name a kernel; false when they name none.
-bool add_kernel_sizes(CLI::App&, KernelChoice&, std::span<const std::string> words);
+/// The sizes, and of `gemm` the options of the choice, when the command line names a kernel; false when it names none.
+bool add_kernel_sizes(CLI::App&, KernelChoice&, const Builder&);
 
 }  // namespace kiln::command

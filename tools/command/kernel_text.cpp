@@ -13,8 +13,8 @@ bool names_kernel(const std::string& word) {
   return !is_path && (find_entry(word) || !std::filesystem::exists(word));
 }
 
-void add_kernel_to_judge(CLI::App& sub, KernelToJudge& kernel, std::span<const std::string> words) {
-  if (!add_kernel_sizes(sub, kernel.choice, words)) {
+void add_kernel_to_judge(CLI::App& sub, KernelToJudge& kernel, const Builder& builder) {
+  if (!add_kernel_sizes(sub, kernel.choice, builder)) {
     sub.footer(sub.get_footer() + "\n`" + sub.get_name() + " KERNEL --help` adds the sizes of that kernel.");
     return;
   }
@@ -37,6 +37,7 @@ verifier::LaunchFacts launch_facts(const dsl::Kernel& kernel) {
 
 KernelText kernel_text(KernelToJudge kernel, const std::string& name) {
   kernel.choice.name = name;
+  kernel.choice.settle();
   const dsl::Entry& entry = kernel.choice.entry();
   const dsl::Sizes sizes = kernel.choice.chosen_sizes();
   KernelText text;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 
 #include "launch/contract.hpp"
@@ -23,8 +22,8 @@ struct KernelToJudge {
   bool problem = false;  // --problem: for the launch of these sizes alone
 };
 
-/// Adds --target, --problem and the kernel's sizes where the words name a kernel; else says how to see them.
-void add_kernel_to_judge(CLI::App&, KernelToJudge&, std::span<const std::string> words);
+/// Adds --target, --problem and the kernel's sizes where the command line names a kernel; else says how to see them.
+void add_kernel_to_judge(CLI::App&, KernelToJudge&, const Builder&);
 
 /// A kernel of the table, written as PTX.
 struct KernelText {

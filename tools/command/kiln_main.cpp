@@ -9,6 +9,7 @@
 
 #include "ptx/diag/error.hpp"
 #include "tools/command/application.hpp"
+#include "tools/command/gemm_choice.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/report/kernels.hpp"
 
@@ -25,6 +26,7 @@ void add_all(const Builder& builder) {
   add_gpu(builder);
   add_map(builder);
   add_time(builder);
+  add_tune(builder);
   add_merge(builder);
   add_list(builder);
   add_explain(builder);
@@ -66,7 +68,7 @@ int kiln_main(int argc, char** argv) {
   }
   return command::guarded([&] {
     command::load_modules(argc, argv);
-    return command::run_application(argc, argv, command::add_all);
+    return command::run_application(argc, argv, command::add_all, command::choose_gemm);
   });
 }
 

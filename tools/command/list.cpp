@@ -9,6 +9,7 @@
 #include "dsl/entry.hpp"
 #include "tools/command/json.hpp"
 #include "tools/command/report/console.hpp"
+#include "tools/command/report/kernel_choice.hpp"
 #include "tools/command/report/kernels.hpp"
 #include "tools/command/subcommands.hpp"
 
@@ -23,10 +24,19 @@ std::vector<std::string> target_names(const dsl::Entry& e) {
   return names;
 }
 
+constexpr const char* gemm_summary = "D = A * B^T of any shape, by the kernel and the strategy that are fastest for it";
+
+// No kernel, but a choice among those of a type.
+std::string gemm_listing(std::size_t width) {
+  if (gemm_types().empty() || !is_gemm(gemm_name)) return "";
+  return fmt::format("{:<{}}  {}\n{:<{}}  --type {}\n", gemm_name, width, gemm_summary, "", width,
+                     fmt::join(gemm_types(), ", "));
+}
+
 std::string listing() {
   std::size_t width = 0;
   for (const dsl::Entry& e : offered_kernels()) width = std::max(width, e.name.size());
-  std::string out;
+  std::string out = gemm_listing(width);
   for (const dsl::Entry& e : offered_kernels()) {
     out += fmt::format("{:<{}}  {}\n{:<{}}  for {}", e.name, width, e.summary, "", width,
                        fmt::join(target_names(e), ", "));
@@ -55,7 +65,10 @@ std::string json() {
                        {"sizes", sizes},
                        {"strategies", strategies}});
   }
-  return versioned(Json{{"kernels", kernels}});
+  Json types = Json::object();
+  for (const std::string_view type : gemm_types())
+    for (const dsl::Entry* e : rows_of_type(type)) types[std::string(type)].push_back(e->name);
+  return versioned(Json{{"kernels", kernels}, {"gemm", {{"summary", gemm_summary}, {"types", types}}}});
 }
 
 }  // namespace

@@ -232,7 +232,7 @@ void add_lower(const Builder& builder) {
   sub->add_flag("--no-ptxas", a->no_ptxas, "do not assemble the result (ptxas is asked where it is found)");
   sub->add_option("--keep-rejected", a->keep_rejected, "where the result is refused: the text, to see why")
       ->type_name("FILE");
-  add_kernel_sizes(*sub, a->kernel, builder.words);
+  add_kernel_sizes(*sub, a->kernel, builder);
   sub->callback([a, &action = builder.action] { action = [a] { return run_lower(*a); }; });
 }
 

@@ -56,7 +56,7 @@ int map(const MapArguments& a) {
 void add_map(const Builder& builder) {
   CLI::App* sub = builder.add("map", "Draw the tensor and shared memory that a kernel uses", map_examples);
   auto a = std::make_shared<MapArguments>();
-  add_kernel_arguments(*sub, a->kernel, builder.words, false);
+  add_kernel_arguments(*sub, a->kernel, builder, false);
   sub->add_option("--out", a->out, "the page to write [KERNEL.html]")->type_name("FILE.html");
   sub->add_option("--step", a->step, "also a page that steps through one tile's accumulation")->type_name("FILE.html");
   sub->callback([a, &action = builder.action] { action = [a] { return map(*a); }; });

@@ -1,8 +1,10 @@
-// kiln merge: results of --schedules N --json, put together; and how such a result reads.
+// kiln merge: results of --schedules N --json, put together, and caches of `kiln tune`; and how such a result reads.
 #include <fmt/format.h>
 
 #include <memory>
 
+#include "harness/json/json_node.hpp"
+#include "harness/tune/tune_cache.hpp"
 #include "ptx/diag/error.hpp"
 #include "tools/command/json.hpp"
 #include "tools/command/read_source.hpp"
@@ -15,7 +17,8 @@ using harness::SchedulesReport;
 
 constexpr const char* merge_examples =
     "  kiln merge part-1.json part-2.json part-3.json\n"
-    "  kiln merge part-*.json --json > all.json         a result again";
+    "  kiln merge part-*.json --json > all.json         a result again\n"
+    "  kiln merge tune-*.json > tune.json               caches of kiln tune; a measured entry wins";
 
 struct MergeArguments {
   std::vector<std::string> files{};
@@ -48,7 +51,25 @@ std::string exploration_text(const SchedulesReport& r) {
   return text;
 }
 
+// Whether a text is a cache of `kiln tune`. One that is no JSON at all is for parse_schedules to refuse.
+bool is_tune_cache(std::string_view text, const std::string& file) {
+  try {
+    const harness::Json j = harness::parse_json(text, file);
+    return j.is_object() && j.contains("tune_cache");
+  } catch (const diag::InputError&) {
+    return false;
+  }
+}
+
+int merge_caches(const MergeArguments& a) {
+  harness::TuneCache all;
+  for (const std::string& file : a.files) all.merge(harness::TuneCache::read(read_source(file)->text(), file));
+  print(all.json());
+  return Exit::clean;
+}
+
 int merge(const MergeArguments& a) {
+  if (is_tune_cache(read_source(a.files.front())->text(), a.files.front())) return merge_caches(a);
   SchedulesReport all;
   for (const std::string& file : a.files) all.merge(harness::parse_schedules(read_source(file)->text(), file, nullptr));
   diag::Sink findings;
@@ -83,9 +104,10 @@ std::string schedules_text(const SchedulesReport& r, diag::Sink& findings) {
 }
 
 void add_merge(const Builder& builder) {
-  CLI::App* sub = builder.add("merge", "Put results of --schedules N --json together", merge_examples);
+  CLI::App* sub =
+      builder.add("merge", "Put results of --schedules N --json, or caches of kiln tune, together", merge_examples);
   auto a = std::make_shared<MergeArguments>();
-  sub->add_option("FILE", a->files, "results, each of other seeds")->required();
+  sub->add_option("FILE", a->files, "results, each of other seeds; or caches")->required();
   sub->add_flag("--json", a->json, "print the result as JSON");
   sub->callback([a, &action = builder.action] { action = [a] { return merge(*a); }; });
 }

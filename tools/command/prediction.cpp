@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "harness/pipeline/pipeline.hpp"
 #include "harness/problem/fill.hpp"
 #include "ptx/diag/refuse.hpp"
+#include "ptx/parse/parse.hpp"
 #include "tools/command/report/numbers.hpp"
 
 namespace kiln::command {
@@ -29,6 +31,16 @@ timing::Prediction predict_launches(const ir::Module& module, launch::Contract c
   simplify(contract, question.values || timing::needs_values(module));
   harness::fill(contract, folder);
   return timing::predict(module, contract, chip, question, sink);
+}
+
+timing::Prediction predict_kernel(const KernelChoice& choice, const timing::Chip& chip,
+                                  const timing::Question& question, diag::Sink& sink) {
+  const dsl::Sizes sizes = choice.chosen_sizes();
+  dsl::Kernel kernel = choice.entry().build(choice.chosen_target(), sizes);
+  const launch::Contract contract = choice.entry().problem(kernel, sizes);
+  const diag::SourcePtr ptx = harness::emit_verified(std::move(kernel.module), choice.name + ".ptx", sink);
+  if (!ptx) throw diag::Rejected(choice.name + ": the verifier gives no proof", std::move(sink));
+  return predict_launches(parse::parse(ptx, sink), contract, {}, chip, question, sink);
 }
 
 void change(const std::string& what, timing::Chip& chip, KernelChoice& kernel, bool has_kernel) {

@@ -15,6 +15,9 @@ namespace kiln::command {
 timing::Prediction predict_launches(const ir::Module&, launch::Contract, const std::string& folder, const timing::Chip&,
                                     const timing::Question&, diag::Sink&);
 
+/// Builds the kernel that was chosen and predicts its problem. Throws diag::Rejected where it breaks a rule.
+timing::Prediction predict_kernel(const KernelChoice&, const timing::Chip&, const timing::Question&, diag::Sink&);
+
 /// One change, "copy_row=x0.5" (a fact of the chip, half of it), "load_latency=300", "tensor_core=x0.5" (the times of
 /// its MMAs) or "stages=5" (what the kernel's own options take): made to the chip or to the choice. Throws InputError
 /// for what is none. `has_kernel`: there is a kernel with options, not a file.

@@ -173,7 +173,7 @@ void add_run(const Builder& builder) {
   CLI::App* sub =
       builder.add("run", "Build, verify, emit, assemble and run a kernel, and compare its result", run_examples);
   auto a = std::make_shared<RunArguments>();
-  add_kernel_arguments(*sub, a->kernel, builder.words, true);
+  add_kernel_arguments(*sub, a->kernel, builder, true);
   sub->add_option("--backend", a->backend, "sim: on this CPU; cuda: on a GPU [sim]")
       ->check(one_of({"sim", "cuda"}))
       ->type_name("sim|cuda");

@@ -13,6 +13,8 @@ struct ViewOptions;
 
 namespace kiln::command {
 
+struct KernelChoice;
+
 /// What the command line asks for; returns the exit code.
 using Action = std::function<int()>;
 
@@ -22,6 +24,7 @@ struct Builder {
   CLI::App& app;
   Action& action;
   std::span<const std::string> words;
+  std::function<void(KernelChoice&)> choose{};  // as KernelChoice::choose; may be empty
 
   /// A subcommand with its help text and examples.
   CLI::App* add(const char* name, const char* help, const char* examples) const {
@@ -49,6 +52,7 @@ void add_sim(const Builder&);
 void add_gpu(const Builder&);
 void add_map(const Builder&);
 void add_time(const Builder&);
+void add_tune(const Builder&);
 void add_merge(const Builder&);
 void add_list(const Builder&);
 void add_explain(const Builder&);

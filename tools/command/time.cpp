@@ -35,7 +35,7 @@ constexpr const char* time_examples =
 
 struct TimeArguments {
   KernelChoice kernel{};
-  std::string launch{}, chip{}, clock{}, l2{}, out{}, trace{}, page{};
+  std::string launch{}, clock{}, l2{}, out{}, trace{}, page{};
   std::vector<std::string> what_if{};
   bool json = false, values = false, calibrate = false, advice = false, facts = false, all = false;
 };
@@ -69,7 +69,7 @@ Subject subject_of(const TimeArguments& a, diag::Sink& sink) {
 }
 
 std::string chip_for(const TimeArguments& a, const ir::Module& module) {
-  if (!a.chip.empty()) return a.chip;
+  if (!a.kernel.chip.empty()) return a.kernel.chip;
   const auto target = module.target();
   return target && target->sm >= 90 && target->sm < 100 ? "h100" : "b200";
 }
@@ -102,7 +102,7 @@ int time_kernel(const TimeArguments& a) {
   question.l2 = a.l2 == "warm" ? timing::L2::warm : timing::L2::cold;
   question.all = a.all;
   if (!a.clock.empty()) question.clock = positive_number(a.clock, "--clock");
-  if (!a.chip.empty()) harness::chip_of(a.chip);  // a chip that is not known is said before anything is built
+  if (!a.kernel.chip.empty()) harness::chip_of(a.kernel.chip);  // a chip that is not known is said before anything is built
   diag::Sink sink;
   const Subject subject = subject_of(a, sink);
   if (!subject.ptx) {
@@ -155,7 +155,7 @@ void add_time(const Builder& builder) {
   sub->add_option("--launch", a->launch, "the launch contract of a file")->type_name("L.json");
   sub->add_option("--target", a->kernel.target, "architecture to build a kernel for [the kernel's first]")
       ->type_name("sm_NNN");
-  sub->add_option("--chip", a->chip, "b200, h200, h100 or a file [by the target: b200 or h100]")->type_name("CHIP");
+  sub->add_option("--chip", a->kernel.chip, "b200, h200, h100 or a file [by the target: b200 or h100]")->type_name("CHIP");
   sub->add_option("--clock", a->clock, "the SM clock in GHz [what the chip has under such a load]")->type_name("GHZ");
   sub->add_option("--l2", a->l2,
                   "what L2 holds when the kernel begins: something else, or the buffers if they fit [cold]")
@@ -176,7 +176,7 @@ void add_time(const Builder& builder) {
   sub->add_flag("--advice", a->advice, "say what can be changed: registers and spills (asks ptxas), waves, stages");
   sub->add_flag("--calibrate", a->calibrate, "measure the GPU at hand, and write it as a chip file");
   sub->add_option("--out", a->out, "where --calibrate writes the chip [standard output]")->type_name("CHIP.json");
-  add_kernel_sizes(*sub, a->kernel, builder.words);
+  add_kernel_sizes(*sub, a->kernel, builder);
   sub->callback([a, &action = builder.action] { action = [a] { return time_kernel(*a); }; });
 }
 

@@ -182,7 +182,9 @@ TEST_CASE("wgmma-form: operands of 16 bits may lie MN-major, others may not") {
   isa::MmaShape both{.a = ScalarType::bf16, .b = ScalarType::bf16, .m = 128, .n = 256};
   both.a_major = both.b_major = Major::MN;
   CHECK(rules::wgmma_form({.kind = isa::MmaKind::f16}, both).ok());
-  both.n = 192;  // two parts of 96 columns: the second would begin inside a swizzle span
+  both.n = 192;  // one part of three spans
+  CHECK(rules::wgmma_form({.kind = isa::MmaKind::f16}, both).ok());
+  both.n = 224;  // two parts of 112 columns: the second would begin inside a swizzle span
   CHECK(rules::wgmma_form({.kind = isa::MmaKind::f16}, both).broken());
   isa::MmaShape tf32{.a = ScalarType::tf32, .b = ScalarType::tf32, .m = 128, .n = 256};
   CHECK(rules::wgmma_form({.kind = isa::MmaKind::tf32}, tf32).ok());

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "emit/emit.hpp"
 #include "kernels/generator.hpp"
 #include "kernels/kinds.hpp"
 
@@ -57,6 +58,59 @@ TEST_CASE("the epilogue's width, the order of tiles and the majors are shown whe
   CHECK(chosen(problems::gemm_f16_at_bt, {{"cta-group", 1}, {"transpose-a", 1}, {"transpose-b", 0}}) ==
         single + " --transpose-b 0");
   CHECK(planned(problems::gemm_tf32, {{"transpose-a", 1}}).a_tile.swizzle() == isa::Swizzle::b128_atom32);
+}
+
+TEST_CASE("with operands swapped B has the rows of a tile, and A its columns") {
+  const Sizes sizes{{"tile", {128, 32, 64}}, {"swap-operands", 1}, {"splits", 4}};
+  CHECK(chosen(problems::gemm_f16, sizes) ==
+        "--tile 128x32x64 --stages 4 --cta-group 1 --accumulators 2 --swizzle 128 --swap-operands 1 --splits 4");
+  const GemmPlan plan = planned(problems::gemm_e5m2_e4m3, {{"tile", {256, 32, 128}}, {"swap-operands", 1}});
+  CHECK(plan.mma.shape.a == isa::ScalarType::e4m3);
+  CHECK(plan.a_tile.element.scalar == isa::ScalarType::e4m3);
+  CHECK(plan.b_tile.element.scalar == isa::ScalarType::e5m2);
+  CHECK(planned(problems::gemm_bf16_bt, {{"swap-operands", 1}}).mma.shape.a_major == dsl::MN_major);
+  CHECK(planned(problems::gemm_bf16_kept, {{"swap-operands", 1}}).issued.a_eviction == dsl::evict_first);
+}
+
+TEST_CASE("on sm_90a up to 192 columns are one wgmma, which reads A once") {
+  const auto text = [](std::uint64_t columns) {
+    const dsl::Size tile{128, columns, 64};
+    return emit::emit_unverified(build(planned(problems::gemm_f16, {{"tile", tile}}), isa::sm_90a).module);
+  };
+  CHECK(text(160).find(".m64n160k16.") != std::string::npos);
+  CHECK(text(192).find(".m64n192k16.") != std::string::npos);
+  CHECK(text(256).find(".m64n128k16.") != std::string::npos);
+}
+
+TEST_CASE("operands change places, and K is shared, where f32 sums are stored as they are") {
+  for (const char* option : {"swap-operands", "splits"}) {
+    const std::uint64_t value = option == std::string("splits") ? 2 : 1;
+    for (const GemmProblem* p :
+         {&problems::gemm_bf16_bias_relu, &problems::gemm_swiglu, &problems::gemm_s8, &problems::gemm_f16_f16}) {
+      CHECK(refusal(*p, {{option, value}}).ends_with("where one product's f32 sums are stored as they are"));
+    }
+    CHECK(refusal(problems::gemm_tf32, {{option, value}}) == "accepted");
+  }
+  CHECK(refusal(problems::gemm_mxf8, {{"swap-operands", 1}}).ends_with("it does not change places with the other"));
+  CHECK(refusal(problems::gemm_mxf8, {{"splits", 2}}) == "accepted");
+  CHECK(refusal(problems::gemm_f16, {{"splits", 0}}) == "--splits: must be in [1, 65536]; got 0");
+  CHECK(refusal(problems::gemm_f16, {{"swap-operands", 2}}) == "--swap-operands: must be 0 or 1; got 2");
+}
+
+TEST_CASE("TMA stores whole rows of one product, in blocks that take their room from the ring's slots") {
+  CHECK(chosen(problems::gemm_s8, {{"stages", 5}, {"tma-store", 1}}) ==
+        "--tile 256x256x128 --stages 5 --cta-group 2 --accumulators 2 --swizzle 128 --tma-store 1");
+  CHECK(refusal(problems::gemm_f16, {{"stages", 7}}) == "accepted");
+  CHECK(refusal(problems::gemm_f16, {{"stages", 7}, {"tma-store", 1}}).ends_with("[shared-budget]"));
+  CHECK(refusal(problems::gemm_f16, {{"stages", 6}, {"tma-store", 1}}) == "accepted");
+  const auto refused = [](const GemmProblem& p, const char* option, std::uint64_t value) {
+    return refusal(p, {{"stages", 3}, {"tma-store", 1}, {option, value}});
+  };
+  for (const GemmProblem* p : {&problems::gemm_bf16_bias_relu, &problems::gemm_swiglu, &problems::gemm_bf16_batched})
+    CHECK(refused(*p, "cta-group", 1).ends_with("TMA stores the sums of one product as they are"));
+  for (const auto& [option, value] : {std::pair("splits", 2), std::pair("swap-operands", 1)})
+    CHECK(refused(problems::gemm_f16, option, std::uint64_t(value)).ends_with("its K is not shared"));
+  CHECK(refusal(problems::gemm_f16, {{"tile", {128, 72, 64}}, {"tma-store", 1}}).ends_with("that TMA stores"));
 }
 
 TEST_CASE("what an epilogue or a kind of operand cannot do is refused before anything is built") {

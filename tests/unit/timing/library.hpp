@@ -4,9 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "dsl/entry.hpp"
 #include "harness/pipeline/pipeline.hpp"
@@ -22,7 +22,7 @@ struct Subject {
   launch::Contract contract{};
 };
 
-inline Subject subject_of(std::string_view name, std::initializer_list<std::pair<std::string, dsl::Size>> sizes,
+inline Subject subject_of(std::string_view name, const std::vector<std::pair<std::string, dsl::Size>>& sizes,
                           isa::Target target = isa::sm_100a) {
   const auto table = dsl::kernel_table();
   const auto entry = std::find_if(table.begin(), table.end(), [&](const dsl::Entry& e) { return e.name == name; });

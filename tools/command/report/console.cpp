@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <exception>
 #include <new>
 #include <numeric>
@@ -95,6 +96,19 @@ void Progress::watch() {
     shown = true;
   }
   if (shown) complain("\r\033[K");
+}
+
+std::string progress_bar(std::size_t done, std::size_t all) {
+  constexpr std::size_t width = 10;
+  const std::size_t filled = all ? std::min(done, all) * width / all : 0;
+  return "[" + std::string(filled, '#') + std::string(width - filled, '.') + "]";
+}
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm t{};
+  ::gmtime_r(&now, &t);
+  return fmt::format("{:04}-{:02}-{:02}", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday);
 }
 
 std::string duration(double seconds) {

@@ -51,6 +51,10 @@ class Progress {
   std::thread thread_;  // last: it uses the rest
 };
 
+/// How much of some work is done, as a picture: "[####......]".
+std::string progress_bar(std::size_t done, std::size_t all);
+/// The day in UTC: "2026-11-23".
+std::string today();
 /// "32 us", "0.8 ms", "1.3 s".
 std::string duration(double seconds);
 /// "64,512".

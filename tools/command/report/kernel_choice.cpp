@@ -18,6 +18,29 @@ const dsl::Entry* find_entry(std::string_view name) {
   return found == table.end() ? nullptr : &*found;
 }
 
+bool is_gemm(std::string_view name) { return name == gemm_name && !find_entry(name); }
+
+std::vector<const dsl::Entry*> rows_of_type(std::string_view type) {
+  std::vector<const dsl::Entry*> rows;
+  for (const dsl::Entry& e : offered_kernels())
+    if (!type.empty() && e.product == type && e.candidates) rows.push_back(&e);
+  return rows;
+}
+
+std::vector<std::string_view> gemm_types() {
+  std::vector<std::string_view> types;
+  for (const dsl::Entry& e : offered_kernels())
+    if (!e.product.empty() && std::find(types.begin(), types.end(), e.product) == types.end())
+      types.push_back(e.product);
+  return types;
+}
+
+void KernelChoice::settle() {
+  if (!is_gemm(name)) return;
+  if (!choose) throw diag::InputError("this command does not choose kernels; name one of `kiln list`");
+  choose(*this);
+}
+
 const dsl::Entry& KernelChoice::entry() const {
   if (const dsl::Entry* e = find_entry(name)) return *e;
   std::vector<std::string_view> names;

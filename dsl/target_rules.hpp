@@ -1,0 +1,16 @@
+// What a target asks of a kernel whose tiles and MMAs are known and which is not built yet.
+#pragma once
+
+#include "dsl/mma.hpp"
+#include "dsl/tile.hpp"
+
+namespace kiln::dsl {
+
+/// Whether the tensor core of the target can multiply so. Where it is wgmma, fewer forms and tiles are legal than
+/// MmaSpec::check and TileShape::check say of tcgen05.
+rules::Verdict check_on(isa::Target, const MmaSpec&, const TileShape& a, const TileShape& b);
+
+/// Whether running CTAs can take over the work of those that have not started.
+bool has_launch_control(isa::Target);
+
+}  // namespace kiln::dsl

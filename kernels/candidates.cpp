@@ -1,0 +1,132 @@
+#include "kernels/candidates.hpp"
+
+#include <string_view>
+#include <utility>
+
+#include "dsl/target_rules.hpp"
+
+namespace kiln::kernels {
+
+using namespace kiln::dsl;
+
+namespace {
+
+constexpr int least_stages = 2, most_stages = 16;
+
+// Strategies that differ in what was not given.
+class Variations {
+ public:
+  Variations(const GemmStrategy& given, const Sizes& sizes) : sizes_(sizes), all_{given} {}
+
+  // Tries a field, which an option says, with these values, in the strategies in which it matters.
+  template <class T>
+  void vary(
+      std::string_view option, T GemmStrategy::*field, std::initializer_list<T> values,
+      bool (*matters)(const GemmStrategy&) = [](const GemmStrategy&) { return true; }) {
+    if (is_given(option)) return;
+    std::vector<GemmStrategy> varied;
+    varied.reserve(all_.size() * values.size());
+    for (const GemmStrategy& s : all_) {
+      if (!matters(s))
+        varied.push_back(s);
+      else
+        for (const T& value : values) varied.push_back(s), varied.back().*field = value;
+    }
+    all_ = std::move(varied);
+  }
+
+  bool is_given(std::string_view option) const {
+    const auto found = sizes_.find(option);
+    return found != sizes_.end() && found->second.is_given();
+  }
+  const std::vector<GemmStrategy>& all() const { return all_; }
+
+ private:
+  const Sizes& sizes_;
+  std::vector<GemmStrategy> all_;
+};
+
+// The fields and their values. Few tiles, which share their K or have few columns of D, are walked in any order, and
+// their sums are not stored by rows of the epilogue's width. Parts of K are tried where they are given: the estimate
+// does not know yet what adding them costs a persistent kernel. The swizzle stays: a shorter span only takes more
+// boxes. Slots come last, as many as fit.
+Variations variations(const GemmProblem& p, const Sizes& sizes) {
+  Variations v(given_plan(p, sizes).strategy, sizes);
+  if (!v.is_given("tile")) {
+    v.vary("cta-group", &GemmStrategy::group, {cta_group_1, cta_group_2});
+    v.vary("tile", &GemmStrategy::columns, {32, 64, 96, 128, 160, 192, 224, 256});
+    v.vary("tile", &GemmStrategy::slot_bytes, {128, 256});
+  }
+  const auto is_whole = [](const GemmStrategy& s) { return !s.swapped && s.splits == 1; };
+  const auto stores_rows = [](const GemmStrategy& s) { return !s.swapped && s.splits == 1 && !s.tma_store; };
+  v.vary("swap-operands", &GemmStrategy::swapped, {false, true});
+  v.vary("tma-store", &GemmStrategy::tma_store, {false, true}, is_whole);
+  v.vary("accumulators", &GemmStrategy::accumulators, {1, 2, 4});
+  v.vary("epilogue-width", &GemmStrategy::epilogue_width, {8, 16, 32, 64}, stores_rows);
+  v.vary("rows-together", &GemmStrategy::rows_together, {0, 4, 8, 16}, is_whole);
+  v.vary("launch-control", &GemmStrategy::launch_control, {false, true});
+  return v;
+}
+
+// The most slots that are legal; 0: no number of them is.
+int stages_that_fit(const GemmProblem& p, GemmStrategy s, isa::Target target) {
+  for (s.stages = most_stages; s.stages >= least_stages; --s.stages)
+    if (is_legal({p, s}, target)) return s.stages;
+  return 0;
+}
+
+std::uint64_t box_rows(const TileShape& tile) { return std::uint64_t(tile.blocks()) * std::uint64_t(tile.outer()); }
+
+}  // namespace
+
+bool is_legal(const GemmPlan& plan, isa::Target target) {
+  if (!plan.check().ok() || !plan.limit().empty()) return false;
+  if (plan.strategy.launch_control && !has_launch_control(target)) return false;
+  return check_on(target, plan.mma, plan.a_tile, plan.b_tile).ok();
+}
+
+launch::Tiling tiling(const GemmPlan& plan, const Sizes& sizes) {
+  const GemmProblem& p = plan.problem;
+  const GemmStrategy& s = plan.strategy;
+  launch::Tiling t;
+  t.kind = p.kind;
+  t.m = sizes.at("m"), t.n = sizes.at("n"), t.k = sizes.at("k");
+  if (s.swapped) std::swap(t.m, t.n);
+  if (p.is_batched) t.matrices = sizes.at("batch");
+  t.products = p.products;
+  t.a_bits = isa::bits(plan.issued.a.scalar), t.b_bits = isa::bits(plan.issued.b.scalar),
+  t.d_bits = isa::bits(p.d.scalar);
+  t.rows = plan.mma.M(), t.columns = plan.mma.N();
+  t.ctas = s.ctas();
+  t.slot_k = plan.k, t.mmas = plan.steps();
+  t.stages = s.stages, t.accumulators = s.accumulators;
+  t.slot_bytes = std::uint64_t(plan.slot_bytes());
+  t.slot_rows = box_rows(plan.a_tile) + std::uint64_t(p.products) * box_rows(plan.b_tile);
+  if (p.is_sparse) t.copied_bytes += std::uint64_t(plan.metadata().bytes());
+  if (p.is_scaled()) t.copied_bytes += std::uint64_t(plan.sfa_tile().bytes() + plan.sfb_tile().bytes());
+  if (!s.launch_control) t.most_ctas = sizes.at("ctas");
+  t.rows_together = s.rows_together;
+  t.launch_control = s.launch_control;
+  t.splits = std::uint64_t(s.splits);
+  t.stores_by_copy = s.tma_store;
+  t.store_columns = s.tma_store ? GemmPlan::copied_columns : plan.width();
+  return t;
+}
+
+std::vector<Candidate> candidates(const GemmProblem& problem, isa::Target target, const Sizes& sizes) {
+  const GemmProblem p = given_plan(problem, sizes).problem;
+  const Variations tried = variations(p, sizes);
+  std::vector<Candidate> legal;
+  const auto add = [&](const GemmStrategy& s) {
+    const GemmPlan plan(p, s);
+    const bool has_parts = std::uint64_t(s.splits) <= pieces(sizes.at("k"), std::uint64_t(plan.k));
+    if (has_parts && is_legal(plan, target)) legal.push_back({described(p, plan), tiling(plan, sizes)});
+  };
+  for (GemmStrategy s : tried.all()) {
+    if (!tried.is_given("stages")) s.stages = stages_that_fit(p, s, target);
+    if (s.stages > 0) add(s);
+  }
+  return legal;
+}
+
+}  // namespace kiln::kernels

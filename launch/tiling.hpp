@@ -1,0 +1,35 @@
+// How a kernel deals a product out, in numbers: what decides its time, known before there is a kernel.
+#pragma once
+
+#include <cstdint>
+
+#include "ptx/isa/mma_form.hpp"
+
+namespace kiln::launch {
+
+/// D[m, n] = A[m, k] * B[n, k]^T, of `matrices` in a batch and `products` that share A.
+struct Tiling {
+  isa::MmaKind kind{};
+  std::uint64_t m = 1, n = 1, k = 1, matrices = 1;
+  int products = 1;
+  int a_bits = 16, b_bits = 16, d_bits = 16;  // of an element in global memory
+
+  int rows = 128, columns = 128;   // of the tile that CTAs share
+  int ctas = 1;                    // that share it
+  int slot_k = 64, mmas = 4;       // elements of K in a slot of the ring, and MMAs of each product for them
+  int stages = 1;                  // slots
+  int accumulators = 1;            // with two, one is stored while the other is summed up
+  std::uint64_t slot_bytes = 0;    // that each CTA loads for a slot
+  std::uint64_t slot_rows = 0;     // of the boxes that bring them
+  std::uint64_t copied_bytes = 0;  // of them, those that go on to tensor memory: scales, metadata
+  std::uint64_t splits = 1;        // parts of K that are summed up apart, and then added
+  std::uint64_t most_ctas = 0;     // of a persistent kernel; 0: as many as its tiles need
+  int rows_together = 0;           // rows of tiles that are walked together; 0: all
+  bool launch_control = false;     // running CTAs take tiles over from those that have not started
+  int store_columns = 8;           // that the epilogue stores at a time
+  bool stores_by_copy = false;     // out of shared memory, by TMA
+
+  bool operator==(const Tiling&) const = default;
+};
+
+}  // namespace kiln::launch

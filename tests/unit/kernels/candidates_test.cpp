@@ -1,0 +1,152 @@
+// Which strategies `gemm` and `kiln tune` choose among: all that are legal, and no others.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "kernels/candidates.hpp"
+#include "kernels/generator.hpp"
+#include "kernels/kinds.hpp"
+
+using namespace kiln;
+using namespace kiln::kernels;
+using dsl::Sizes;
+
+namespace {
+
+const Sizes some_sizes{{"m", 300}, {"n", 520}, {"k", 640}, {"ctas", 148}};
+
+Sizes with(Sizes more) {
+  more.insert(some_sizes.begin(), some_sizes.end());
+  return more;
+}
+
+std::set<std::string> texts(const std::vector<dsl::Candidate>& all) {
+  std::set<std::string> out;
+  for (const dsl::Candidate& c : all) CHECK(out.insert(dsl::text(c.strategy)).second);
+  return out;
+}
+
+std::uint64_t value_of(const dsl::Candidate& c, std::string_view option) {
+  for (const auto& [name, value] : c.strategy)
+    if (name == option) return value;
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("candidates are all combinations that the rules allow, with as many slots as fit, and no others") {
+  for (const GemmProblem* p : {&problems::gemm_f16, &problems::gemm_nvf4, &problems::gemm_sp_e4m3}) {
+    CAPTURE(p->name);
+    const std::set<std::string> found = texts(candidates(*p, dsl::sm_100a, some_sizes));
+    std::set<std::string> legal;
+    const auto is_legal_plan = [&](const GemmStrategy& s) {
+      const GemmPlan plan(*p, s);
+      return plan.check().ok() && plan.limit().empty();
+    };
+    struct Mode {
+      bool swapped, tma_store;
+    };
+    GemmStrategy s = p->strategies.front();
+    const std::vector<int> widths{8, 16, 32, 64}, orders{0, 4, 8, 16}, any{0};
+    for (const Mode& mode : {Mode{false, false}, Mode{false, true}, Mode{true, false}})
+      for (const dsl::CtaGroup group : {dsl::cta_group_1, dsl::cta_group_2})
+        for (int columns = 32; columns <= 256; columns += 32)
+          for (const int bytes : {128, 256})
+            for (const int accumulators : {1, 2, 4}) {
+              for (const int width : !mode.swapped && !mode.tma_store ? widths : any) {
+                s.swapped = mode.swapped, s.tma_store = mode.tma_store;
+                s.group = group, s.columns = columns, s.slot_bytes = bytes, s.accumulators = accumulators;
+                s.epilogue_width = width;
+                int most = 0;
+                for (int stages = 2; stages <= 16; ++stages) {
+                  s.stages = stages;
+                  if (is_legal_plan(s)) most = stages;
+                }
+                if (most == 0) continue;
+                s.stages = most;
+                for (const int together : !mode.swapped ? orders : any)
+                  for (const bool handed_out : {false, true}) {
+                    s.rows_together = together, s.launch_control = handed_out;
+                    legal.insert(dsl::text(described(*p, {*p, s})));
+                  }
+              }
+            }
+    CHECK(legal.size() > 100);
+    CHECK(found == legal);
+  }
+}
+
+TEST_CASE("what is given of a strategy stands, also values that are not tried") {
+  for (const dsl::Candidate& c :
+       candidates(problems::gemm_f16, dsl::sm_100a, with({{"stages", 3}, {"cta-group", 1}}))) {
+    CHECK(value_of(c, "stages") == 3);
+    CHECK(value_of(c, "cta-group") == 1);
+  }
+  const auto odd = candidates(problems::gemm_f16, dsl::sm_100a, with({{"tile", {128, 176, 64}}}));
+  CHECK_FALSE(odd.empty());
+  for (const dsl::Candidate& c : odd) CHECK(c.tiling.columns == 176);
+  CHECK(candidates(problems::gemm_f16, dsl::sm_100a, with({{"tile", {128, 256, 64}}, {"stages", 12}})).empty());
+}
+
+TEST_CASE("candidates of sm_90a are those that its tensor core has") {
+  const auto all = candidates(problems::gemm_f16, dsl::sm_90a, some_sizes);
+  CHECK_FALSE(all.empty());
+  for (const dsl::Candidate& c : all) {
+    CHECK(value_of(c, "launch-control") == 0);
+    CHECK(c.tiling.columns != 224);  // two instructions of 112 columns, which are no chunks of 32
+  }
+  CHECK(candidates(problems::gemm_nvf4, dsl::sm_90a, some_sizes).empty());
+}
+
+TEST_CASE("what a candidate says is what is built: every thirteenth builds, and has its tile and its slots") {
+  for (const isa::Target target : {dsl::sm_100a, dsl::sm_90a}) {
+    const auto all = candidates(problems::gemm_f16, target, some_sizes);
+    for (std::size_t i = 0; i < all.size(); i += 13) {
+      CAPTURE(dsl::text(all[i].strategy));
+      Sizes sizes = some_sizes;
+      for (const auto& [option, value] : all[i].strategy) sizes[std::string(option)] = value;
+      const GemmPlan plan = planned(problems::gemm_f16, sizes);
+      CHECK(tiling(plan, sizes) == all[i].tiling);
+      CHECK_NOTHROW((void)build(plan, target));
+    }
+  }
+}
+
+TEST_CASE("parts of K that are given are tried where K has as many blocks") {
+  const auto in_parts = [](std::uint64_t splits) {
+    return candidates(problems::gemm_f16, dsl::sm_90a, with({{"splits", splits}, {"tile", {128, 64, 64}}}));
+  };
+  for (const dsl::Candidate& c : in_parts(10)) CHECK(c.tiling.splits == 10);
+  CHECK_FALSE(in_parts(10).empty());
+  CHECK(in_parts(11).empty());
+}
+
+TEST_CASE("with operands swapped a tile's rows cover N, and its K may be in parts") {
+  GemmStrategy strategy{dsl::cta_group_1, 32, 128, 8};
+  strategy.swapped = true, strategy.splits = 3;
+  const launch::Tiling t = tiling({problems::gemm_e5m2_e4m3, strategy}, some_sizes);
+  CHECK(t.m == 520);
+  CHECK(t.n == 300);
+  CHECK(t.columns == 32);
+  CHECK(t.splits == 3);
+  strategy = {dsl::cta_group_1, 64, 128, 4};
+  strategy.tma_store = true;
+  CHECK(tiling({problems::gemm_f16, strategy}, some_sizes).stores_by_copy);
+}
+
+TEST_CASE("a tiling has the numbers of the plan") {
+  const GemmPlan plan(problems::gemm_mxf8, {dsl::cta_group_2, 128, 128, 7});
+  const launch::Tiling t = tiling(plan, some_sizes);
+  CHECK(t.m == 300);
+  CHECK(t.rows == 256);
+  CHECK(t.columns == 128);
+  CHECK(t.ctas == 2);
+  CHECK(t.slot_k == 128);
+  CHECK(t.mmas == 4);
+  // 128 rows of A and 64 of B a CTA, and a chunk of scales for each.
+  CHECK(t.slot_rows == 192);
+  CHECK(t.copied_bytes == 2 * 512);
+  CHECK(t.slot_bytes >= 192 * 128 + 2 * 512);
+}

@@ -1,0 +1,128 @@
+// The closed form that ranks strategies of GEMMs: it grows with the work, follows the chip, and chooses nearly as well
+// as predictions of the kernels do.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "tests/unit/timing/library.hpp"
+#include "timing/estimate.hpp"
+
+using namespace kiln;
+using namespace kiln::timing;
+
+namespace {
+
+const dsl::Entry& row(std::string_view name) {
+  for (const dsl::Entry& e : dsl::kernel_table())
+    if (e.name == name) return e;
+  FAIL("no kernel ", name);
+  std::abort();
+}
+
+dsl::Sizes sizes_of(std::uint64_t m, std::uint64_t n, std::uint64_t k, std::uint64_t ctas = 148) {
+  return {{"m", m}, {"n", n}, {"k", k}, {"ctas", ctas}};
+}
+
+std::vector<dsl::Candidate> all_of(std::string_view kernel, std::uint64_t m, std::uint64_t n, std::uint64_t k,
+                                   isa::Target target = isa::sm_100a) {
+  return row(kernel).candidates(target, sizes_of(m, n, k));
+}
+
+struct Choice {
+  dsl::Candidate candidate{};
+  double seconds = 0;
+};
+
+// The best first.
+std::vector<Choice> ranked(std::string_view kernel, std::uint64_t m, std::uint64_t n, std::uint64_t k,
+                           isa::Target target, const Chip& chip) {
+  std::vector<Choice> all;
+  for (dsl::Candidate& c : all_of(kernel, m, n, k, target)) {
+    const double seconds = estimate(c.tiling, chip).seconds;
+    all.push_back({std::move(c), seconds});
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Choice& x, const Choice& y) { return x.seconds < y.seconds; });
+  return all;
+}
+
+double predicted(std::string_view kernel, std::uint64_t m, std::uint64_t n, std::uint64_t k, const Choice& c,
+                 isa::Target target, const Chip& chip) {
+  dsl::Sizes sizes = sizes_of(m, n, k, resident_ctas(chip, c.candidate.tiling.ctas));
+  for (const auto& [option, value] : c.candidate.strategy) sizes[std::string(option)] = value;
+  std::vector<std::pair<std::string, dsl::Size>> listed(sizes.begin(), sizes.end());
+  return test::prediction_of(test::subject_of(kernel, listed, target), chip).seconds.value;
+}
+
+}  // namespace
+
+TEST_CASE("an estimate grows with every extent") {
+  const Chip chip = test::b200();
+  const auto small = all_of("gemm_f16", 512, 768, 1024);
+  for (const auto& [m, n, k] : {std::array{1024, 768, 1024}, std::array{512, 1536, 1024}, std::array{512, 768, 2048}}) {
+    const auto large = all_of("gemm_f16", std::uint64_t(m), std::uint64_t(n), std::uint64_t(k));
+    REQUIRE(large.size() == small.size());
+    for (std::size_t i = 0; i < small.size(); ++i) {
+      const Estimate less = estimate(small[i].tiling, chip), more = estimate(large[i].tiling, chip);
+      CHECK(more.cycles >= less.cycles);
+      if (k > 1024) CHECK(more.cycles > less.cycles);
+    }
+  }
+}
+
+TEST_CASE("an estimate is longer on a chip whose facts are at their slow end") {
+  const Chip chip = test::b200(), slow = bent(chip, true), fast = bent(chip, false);
+  for (const dsl::Candidate& c : all_of("gemm_f16", 4096, 4096, 4096)) {
+    const double cycles = estimate(c.tiling, chip).cycles;
+    CHECK(estimate(c.tiling, slow).cycles > cycles);
+    CHECK(estimate(c.tiling, fast).cycles < cycles);
+  }
+}
+
+TEST_CASE("an estimate is never below the tensor core's and HBM's own time") {
+  const Chip chip = test::b200();
+  for (const auto& [m, n, k] :
+       {std::array{128, 4096, 4096}, std::array{4096, 4096, 4096}, std::array{8192, 8192, 8192}})
+    for (const dsl::Candidate& c : all_of("gemm_f16", std::uint64_t(m), std::uint64_t(n), std::uint64_t(k))) {
+      const launch::Tiling& t = c.tiling;
+      const Estimate e = estimate(t, chip);
+      const double mmas = double(t.m) * double(t.n) * double(t.k) / (double(t.rows) * t.columns * 16);
+      const double interval = mma_time(chip, t.kind, false, t.ctas, t.rows, t.columns).interval;
+      CHECK(e.cycles >= mmas * interval * t.ctas / chip[FactId::sms]);
+      CHECK(e.seconds >= double(t.m + t.n) * double(t.k) * 2 / (chip[FactId::hbm_rate] * 1e9));
+      CHECK(e.clock <= chip[FactId::load_clock]);
+    }
+}
+
+TEST_CASE("persistent kernels are launched with as many CTAs as the chip holds") {
+  CHECK(resident_ctas(test::b200(), 1) == 148);
+  CHECK(resident_ctas(test::b200(), 2) == 148);
+  CHECK(resident_ctas(test::b200(), 4) == 140);
+}
+
+TEST_CASE("the strategy with the least estimate takes at most 8 % more than the best that is predicted") {
+  struct Shape {
+    std::uint64_t m, n, k;
+    std::size_t beside;  // predictions: the first ones, and others spread over the better half
+  };
+  const Chip chip = test::b200();
+  for (const Shape& s :
+       {Shape{128, 4096, 1024, 8}, Shape{1000, 1000, 1000, 8}, Shape{256, 256, 4096, 8}, Shape{1024, 2048, 512, 8}}) {
+    CAPTURE(s.m);
+    CAPTURE(s.n);
+    CAPTURE(s.k);
+    const auto all = ranked("gemm_f16", s.m, s.n, s.k, isa::sm_100a, chip);
+    const double chosen = predicted("gemm_f16", s.m, s.n, s.k, all.front(), isa::sm_100a, chip);
+    double best = chosen;
+    for (std::size_t i = 1; i <= s.beside; ++i) {
+      const std::size_t near = i * 4, far = i * all.size() / (2 * s.beside);
+      for (const std::size_t at : {near, far})
+        best =
+            std::min(best, predicted("gemm_f16", s.m, s.n, s.k, all[std::min(at, all.size() - 1)], isa::sm_100a, chip));
+    }
+    CHECK(chosen <= 1.08 * best);
+    CHECK(all.front().seconds > 0.8 * chosen);  // and the estimate itself is near
+    CHECK(all.front().seconds < 1.2 * chosen);
+  }
+}

@@ -1,0 +1,238 @@
+#include "timing/estimate.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ptx/isa/tmem.hpp"
+
+namespace kiln::timing {
+namespace {
+
+using launch::Tiling;
+
+constexpr double clock_scale = 1e9;
+
+double pieces(std::uint64_t extent, std::uint64_t size) { return double((extent + size - 1) / size); }
+
+// How tiles become work of CTAs.
+struct Deal {
+  double items = 0;   // tiles, each as often as its K is split
+  double groups = 0;  // CTA groups at work at once
+  double rounds = 0;  // items that one of them does, one after the other
+  double blocks = 0;  // slots of an item
+  double sms() const { return groups * ctas; }
+  int ctas = 1;
+};
+
+Deal deal_of(const Tiling& t, const Chip& chip) {
+  Deal d;
+  d.ctas = t.ctas;
+  d.items = pieces(t.m, std::uint64_t(t.rows)) * pieces(t.n, std::uint64_t(t.columns)) * double(t.matrices * t.splits);
+  const double resident = double(resident_ctas(chip, t.ctas)) / t.ctas;
+  const double launched = t.most_ctas ? std::floor(double(t.most_ctas) / t.ctas) : d.items;
+  d.groups = std::min({d.items, resident, std::max(1.0, launched)});
+  // Groups that are not resident at once come in a wave of their own.
+  const double waves = t.most_ctas ? std::ceil(std::min(launched, d.items) / resident) : 1;
+  d.rounds = waves * std::ceil(d.items / (waves * d.groups));
+  d.blocks = std::ceil(pieces(t.k, std::uint64_t(t.slot_k)) / double(t.splits));
+  return d;
+}
+
+// The bytes of operands that HBM gives, and those that all CTAs load.
+struct Traffic {
+  double from_hbm = 0, loaded = 0;
+};
+
+// Tiles are walked in bands of rows, column by column. A band's rows of A are read again for each column, all of B for
+// each band: from L2 what L2 can hold.
+Traffic traffic_of(const Tiling& t, const Deal& d, const Chip& chip) {
+  constexpr double held = 0.75;  // of L2's reach, by one operand
+  const double of_k = double(t.k * t.matrices) / 8, reach = chip[FactId::l2_reach];
+  const double a = of_k * double(t.m) * t.a_bits, b = of_k * double(t.n) * t.b_bits * t.products;
+  Traffic traffic{a + b, d.items * d.blocks * double(t.slot_bytes) * t.ctas};
+  if (a + b <= reach) return traffic;
+  const double rows = pieces(t.m, std::uint64_t(t.rows)), columns = pieces(t.n, std::uint64_t(t.columns));
+  const double band = t.rows_together ? std::min(rows, double(t.rows_together)) : rows;
+  const double at_once = std::ceil(d.groups / band);  // columns
+  const double band_bytes = a * band / rows;
+  const double a_times = band_bytes <= held * reach ? 1 : std::ceil(columns / at_once);
+  const double b_times = b <= held * reach ? 1 : std::ceil(rows / band);
+  traffic.from_hbm = std::min(a * a_times + b * b_times, std::max(a + b, traffic.loaded));
+  return traffic;
+}
+
+struct Bound {
+  double cycles = 0;
+  std::string_view name{};
+};
+void raise(Bound& most, double cycles, std::string_view name) {
+  if (cycles > most.cycles) most = {cycles, name};
+}
+
+// The cycles that a slot keeps each resource of an SM busy: the highest is the slot's interval.
+class Slot {
+ public:
+  Slot(const Tiling& t, const Deal& d, const Traffic& traffic, const Chip& chip) : t_(t), chip_(chip) {
+    const bool wgmma = chip.core == TensorCore::wgmma;
+    tensor_ = wgmma ? multiply_by_wgmma() : multiply();
+    after_ = wgmma ? chip[FactId::wgmma_drain] : mma().latency - mma().interval;
+    raise(most_, tensor_ + (wgmma ? between_groups : 0), "tensor core");
+    raise(most_, double(t.slot_rows) * chip[FactId::copy_row], "copy engine");
+    const double rate =
+        std::min(chip[FactId::ingest_rate], chip[FactId::ingest_rate_all] * chip[FactId::sms] / d.sms());
+    raise(most_, double(t.slot_bytes) / rate, "L2 to the SM");
+    const double from_hbm = std::min(1.0, traffic.from_hbm / traffic.loaded);
+    const double hbm = chip[FactId::hbm_rate] / chip[FactId::load_clock] / d.sms();
+    raise(most_, double(t.slot_bytes) * from_hbm / hbm, "HBM");
+    if (wgmma) raise(most_, operand_reads() / chip[FactId::shared_rate], "shared memory port");
+    // One thread issues the copies of a slot, and one its MMAs, each after a wait.
+    raise(most_, 2 * chip[FactId::copy_slots] + load_trip, "instructions of the load role");
+    raise(most_, t.mmas * t.products * (chip[FactId::mma_slots] + mma_operands) + chip[FactId::try_wait] + mma_trip,
+          "instructions of the MMA role");
+    // A slot is free again when its MMAs are done, and full when its copies have come.
+    arrival_ = double(t.slot_bytes) / rate;
+    const double trip = chip[FactId::load_latency_hbm] + arrival_ + tensor_ + after_ + 2 * chip[FactId::wake];
+    raise(most_, trip / t.stages, "latency of copies");
+  }
+
+  double interval() const { return most_.cycles; }
+  double tensor() const { return tensor_; }
+  std::string_view binds() const { return most_.name; }
+  /// From the first copy's issue to the first MMA: L2 is cold.
+  double fill() const {
+    return chip_[FactId::descriptor_miss] + chip_[FactId::load_latency_hbm] + arrival_ + 2 * chip_[FactId::wake];
+  }
+  /// From the last MMA's start to the first instruction that reads its sums, without what the pipe is busy.
+  double after() const { return after_ + chip_[FactId::wake] + chip_[FactId::try_wait]; }
+
+ private:
+  // Cycles of the other instructions of a trip through a role's loop, and of those that make an MMA's operands.
+  static constexpr double load_trip = 110, mma_trip = 50, mma_operands = 16;
+  static constexpr double between_groups = 30;  // of wgmma: from the last one of a slot to the first one of the next
+
+  MmaTime mma() const { return mma_time(chip_, t_.kind, false, t_.ctas, t_.rows, t_.columns); }
+  double multiply() const {
+    return t_.mmas * t_.products * mma().interval + double(t_.copied_bytes) / chip_[FactId::tmem_copy_rate];
+  }
+  // Two warpgroups have 64 rows each, and the tensor core in turn.
+  double multiply_by_wgmma() const { return 2 * t_.mmas * t_.products * wgmma_interval(chip_, t_.columns); }
+  // Each warpgroup reads its rows of A, and all of B.
+  double operand_reads() const {
+    constexpr int k_bytes = 32, groups = 2;
+    return double(t_.mmas) * t_.products * k_bytes * (isa::tmem_lanes + groups * t_.columns);
+  }
+
+  const Tiling& t_;
+  const Chip& chip_;
+  Bound most_{};
+  double tensor_ = 0, after_ = 0, arrival_ = 0;
+};
+
+// Bringing a tile's sums to global memory, by four warps with 32 rows each. Sums of wgmma are registers of the warps
+// that multiply: they reach those that store through two places in shared memory, a chunk of columns at a time.
+class Epilogue {
+ public:
+  Epilogue(const Tiling& t, const Deal& d, const Chip& chip) : t_(t), chip_(chip), sms_(d.sms()) {}
+
+  /// All of it.
+  double cycles() const {
+    if (t_.splits > 1) return partial_sums() + reduction();
+    return t_.stores_by_copy ? by_copies() : by_rows();
+  }
+  /// What of it the next tile's MMAs wait for although it has sums of its own.
+  double before_next() const {
+    if (chip_.core != TensorCore::wgmma) return 0;
+    const double chunks = all_columns() / handed_columns;
+    return chunks * hand_over + std::max(0.0, 1 - under_way / chunks) * cycles();
+  }
+
+ private:
+  static constexpr int warps = 4, store_bytes = 16;
+  static constexpr double column_slots = 1.5;  // issue slots of a warp for a column: conversion, address, store
+  static constexpr double handed_columns = 32, under_way = 3, hand_over = 150;
+
+  double load_chunk(int columns) const {
+    if (chip_.core == TensorCore::wgmma) return chip_[FactId::shared_latency] + columns;
+    return chip_[FactId::tmem_load] + columns * 4.0 * 32 / chip_[FactId::tmem_load_rate];
+  }
+  double row_share() const { return std::min(1.0, double(t_.m) * t_.ctas / t_.rows); }
+  double all_columns() const { return double(t_.columns) * t_.products; }
+
+  // Each thread has a row, so a store touches a line for each of its lanes.
+  double by_rows() const {
+    const double line = std::max(chip_[FactId::store_line], sms_ / chip_[FactId::store_lines_all]);
+    const double stores = double(t_.columns) * t_.d_bits / 8 / store_bytes;
+    const double lines = stores * isa::tmem_lanes * row_share() * line;
+    const double chunks = all_columns() / t_.store_columns;
+    const double chunk = load_chunk(t_.store_columns) + t_.store_columns * column_slots;
+    return std::max(lines, chunks * chunk) + chunk;
+  }
+  double by_copies() const {
+    const double rate = std::min(chip_[FactId::store_rate], chip_[FactId::store_rate_all] * chip_[FactId::sms] / sms_);
+    const double stored = isa::tmem_lanes * double(t_.columns) * t_.d_bits / 8 / rate;
+    const double chunk = load_chunk(t_.store_columns) + chip_[FactId::fence_async] + 2 * chip_[FactId::bar_sync] +
+                         t_.store_columns * column_slots;
+    return std::max(stored, all_columns() / t_.store_columns * chunk) + chip_[FactId::store_latency];
+  }
+  double partial_sums() const {
+    constexpr int columns = 32;
+    const double lines = double(t_.columns) / 4 * warps * 4 * chip_[FactId::store_line];
+    return std::max(lines, all_columns() / columns * (load_chunk(columns) + columns * column_slots));
+  }
+  // The last CTA of a tile reads the parts, four columns of a row at a time.
+  double reduction() const {
+    return chip_[FactId::fence_wide] + chip_[FactId::l2_latency] +
+           double(t_.splits) * t_.columns / 4 * (chip_[FactId::l2_latency] + 4 * chip_[FactId::alu_latency]);
+  }
+
+  const Tiling& t_;
+  const Chip& chip_;
+  double sms_;
+};
+
+// Barriers, mbarriers and tensor memory, before the first copy.
+double set_up(const Tiling& t, const Chip& chip) {
+  constexpr double instructions = 200;
+  const double pair = t.ctas > 1 ? 2 * chip[FactId::cluster_barrier] : 0;
+  return chip[FactId::tmem_alloc] + 2 * chip[FactId::fence_wide] + pair + instructions;
+}
+
+}  // namespace
+
+std::uint64_t resident_ctas(const Chip& chip, int ctas_of_a_group) {
+  if (ctas_of_a_group == 2) return 2 * std::uint64_t(chip[FactId::clusters_of_2]);
+  if (ctas_of_a_group == 4) return 4 * std::uint64_t(chip[FactId::clusters_of_4]);
+  return std::uint64_t(chip[FactId::sms]);
+}
+
+Estimate estimate(const Tiling& t, const Chip& chip) {
+  const Deal d = deal_of(t, chip);
+  const Traffic traffic = traffic_of(t, d, chip);
+  const Slot slot(t, d, traffic, chip);
+  const Epilogue epilogue(t, d, chip);
+  const double main = d.blocks * slot.interval(), store = epilogue.cycles(), first = set_up(t, chip) + slot.fill();
+  const bool persistent = t.most_ctas > 0 || t.launch_control;
+  double cycles = 0;
+  Estimate e;
+  e.binds = slot.binds();
+  if (!persistent) {
+    cycles = d.rounds * (first + main + slot.after() + store) + (d.rounds - 1) * chip[FactId::cta_gap];
+  } else if (t.accumulators > 1) {
+    const double next = main + epilogue.before_next();
+    cycles = first + main + (d.rounds - 1) * std::max(next, store) + slot.after() + store;
+    if (d.rounds > 1 && store > next) e.binds = "the epilogue";
+  } else {
+    cycles = first + d.rounds * (main + slot.after() + store);
+  }
+  const double tensor = d.items * d.blocks * slot.tensor() * t.ctas;
+  const double use = std::min(1.0, tensor / (cycles * chip[FactId::sms]));
+  e.clock = clock_under(chip, use).value;
+  e.hbm_bytes = traffic.from_hbm, e.l2_bytes = traffic.loaded;
+  const double hbm = e.hbm_bytes / chip[FactId::hbm_rate] * e.clock;
+  if (hbm > cycles) cycles = hbm, e.binds = "HBM";
+  e.cycles = cycles + chip[FactId::cold_start];
+  e.seconds = e.cycles / (e.clock * clock_scale);
+  return e;
+}
+
+}  // namespace kiln::timing

@@ -1,0 +1,26 @@
+// What a GEMM takes on a chip, in closed form: from its tiling and the chip's facts, without a kernel. It is for
+// ranking strategies, thousands in a few milliseconds; timing/predict runs the kernel and says how sure it is.
+#pragma once
+
+#include <string_view>
+
+#include "launch/tiling.hpp"
+#include "timing/chip.hpp"
+
+namespace kiln::timing {
+
+struct Estimate {
+  double cycles = 0, seconds = 0;  // of the launch, its cold start included
+  double clock = 0;                // GHz, by the chip's law
+  double hbm_bytes = 0;            // that HBM gives, some of them more than once
+  double l2_bytes = 0;             // that L2 gives all SMs
+  std::string_view binds{};        // what decides while the slots of a tile go by, or "HBM", "the epilogue"
+};
+
+/// The estimate, with L2 cold.
+Estimate estimate(const launch::Tiling&, const Chip&);
+
+/// CTAs that a persistent kernel of such groups should have on the chip: one to an SM that gets one.
+std::uint64_t resident_ctas(const Chip&, int ctas_of_a_group);
+
+}  // namespace kiln::timing

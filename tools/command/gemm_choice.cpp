@@ -1,0 +1,209 @@
+#include "tools/command/gemm_choice.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "harness/chip/chip_json.hpp"
+#include "ptx/diag/refuse.hpp"
+#include "tools/command/check_cache.hpp"
+#include "tools/command/report/console.hpp"
+#include "tools/command/report/numbers.hpp"
+
+namespace kiln::command {
+namespace {
+
+constexpr double nearly = 1.02;
+
+bool is_hopper(isa::Target t) { return t.sm >= 90 && t.sm < 100; }
+
+bool has_target(const dsl::Entry& row, isa::Target target) {
+  return std::find(row.targets.begin(), row.targets.end(), target) != row.targets.end();
+}
+
+bool has_option(const dsl::Entry& row, std::string_view option) {
+  return std::any_of(row.sizes.begin(), row.sizes.end(), [&](const dsl::SizeOption& s) { return s.name == option; });
+}
+
+// The rows that have every option that is given.
+std::vector<const dsl::Entry*> rows_of(const KernelChoice& asked) {
+  std::vector<const dsl::Entry*> rows = rows_of_type(asked.type);
+  if (rows.empty()) {
+    const std::vector<std::string_view> types = gemm_types();
+    const std::string_view near = nearest(asked.type, types);
+    diag::refuse("--type: must be one of {}; got '{}'{}", fmt::join(types, ", "), asked.type,
+                 near.empty() ? "" : fmt::format(" (did you mean {}?)", near));
+  }
+  std::erase_if(rows, [&](const dsl::Entry* row) {
+    return std::any_of(asked.sizes.begin(), asked.sizes.end(),
+                       [&](const auto& given) { return !has_option(*row, given.first); });
+  });
+  if (!rows.empty()) return rows;
+  std::vector<std::string> options;
+  for (const auto& [option, value] : asked.sizes) options.push_back("--" + option);
+  diag::refuse("gemm: no kernel of type {} has all of {}", asked.type, fmt::join(options, ", "));
+}
+
+isa::Target target_of(const KernelChoice& asked, const std::vector<const dsl::Entry*>& rows) {
+  std::vector<isa::Target> targets;
+  for (const dsl::Entry* row : rows)
+    for (const isa::Target t : row->targets)
+      if (std::find(targets.begin(), targets.end(), t) == targets.end()) targets.push_back(t);
+  if (asked.target.empty()) {
+    if (asked.chip.empty()) return targets.front();
+    const bool hopper = harness::chip_of(asked.chip).core == timing::TensorCore::wgmma;
+    const auto found = std::find_if(targets.begin(), targets.end(), [&](auto t) { return is_hopper(t) == hopper; });
+    if (found == targets.end())
+      diag::refuse("--chip: no kernel of type {} is written for {}", asked.type, harness::chip_of(asked.chip).title);
+    return *found;
+  }
+  const auto wanted = isa::parse_target(asked.target);
+  if (!wanted) diag::refuse("--target: must be a target such as sm_100a; got '{}'", asked.target);
+  if (std::find(targets.begin(), targets.end(), *wanted) != targets.end()) return *wanted;
+  std::vector<std::string> names;
+  for (const isa::Target t : targets) names.push_back(isa::spelling(t));
+  diag::refuse("--target: gemm of type {} is written for {}; got {}", asked.type, fmt::join(names, ", "), asked.target);
+}
+
+timing::Chip chip_for(const KernelChoice& asked, isa::Target target) {
+  const timing::Chip chip = harness::chip_of(!asked.chip.empty() ? asked.chip : is_hopper(target) ? "h100" : "b200");
+  const bool wgmma = chip.core == timing::TensorCore::wgmma;
+  if (wgmma != is_hopper(target)) diag::refuse("--chip: {} does not run {}", chip.title, isa::spelling(target));
+  return chip;
+}
+
+// Every size that is given, and the usual one of those that are not; CTAs to fill the chip.
+dsl::Sizes sizes_of(const GemmQuestion& q, const dsl::Entry& row) {
+  dsl::Sizes sizes = dsl::standard_sizes(row);
+  for (const dsl::SizeOption& option : row.sizes)
+    if (const auto given = q.asked.sizes.find(std::string(option.name)); given != q.asked.sizes.end())
+      sizes[given->first] = size(given->second, option);
+  if (sizes.contains("ctas") && !q.asked.sizes.contains("ctas"))
+    sizes["ctas"] = std::uint64_t(q.chip[timing::FactId::sms]);
+  for (const char* extent : {"m", "n", "k"})
+    if (std::uint64_t(sizes.at(extent)) == 0) diag::refuse("--{}: must be at least 1; got 0", extent);
+  return sizes;
+}
+
+const std::set<std::string_view> extents{"m", "n", "k"};
+
+bool leaves_strategy_open(const KernelChoice& asked) {
+  return std::all_of(asked.sizes.begin(), asked.sizes.end(), [](const auto& s) { return extents.contains(s.first); });
+}
+
+std::string found_text(const harness::TunedStrategy& t) {
+  std::string options;
+  for (const auto& [option, value] : t.options) options += fmt::format(" --{} {}", option, value);
+  std::string out = fmt::format("{}{}: {:.4g} us predicted", t.kernel, options, t.predicted_us);
+  if (t.measured) out += fmt::format(", {:.4g} us measured on {}", t.measured->us, t.measured->device);
+  return out + fmt::format(", {}", t.date);
+}
+
+KernelChoice with_row(const GemmQuestion& q, const std::string& kernel) {
+  KernelChoice c = q.asked;
+  c.name = kernel;
+  c.target = isa::spelling(q.target);
+  if (c.chip.empty()) c.chip = q.chip.name;
+  return c;
+}
+
+// What the cache has for the question; nothing where there is no cache, or nothing in it.
+std::optional<harness::TunedStrategy> known(const GemmQuestion& q, const std::string& path) {
+  const bool is_said = !q.asked.cache.empty() || std::getenv("KILN_TUNE_CACHE");
+  if (path.empty() || (!is_said && !std::filesystem::exists(path))) return std::nullopt;
+  const harness::TuneCache cache = harness::TuneCache::load(path);
+  const harness::TunedStrategy* found = cache.find(tune_key(q));
+  if (!found) return std::nullopt;
+  const dsl::Entry* row = find_entry(found->kernel);
+  if (!row || !has_target(*row, q.target))
+    diag::refuse("{}: {}: there is no kernel {} for {}", path, text(tune_key(q)), found->kernel,
+                 isa::spelling(q.target));
+  for (const auto& [option, value] : found->options)
+    if (!has_option(*row, option))
+      diag::refuse("{}: {}: {} has no option --{}", path, text(tune_key(q)), found->kernel, option);
+  return *found;
+}
+
+}  // namespace
+
+std::string words(const GemmChoice& c) {
+  return std::string(c.row->name) + (c.strategy.empty() ? "" : " " + dsl::text(c.strategy));
+}
+
+GemmQuestion gemm_question(const KernelChoice& asked) {
+  GemmQuestion q{asked, {}, {}};
+  q.target = target_of(asked, rows_of(asked));
+  q.chip = chip_for(asked, q.target);
+  return q;
+}
+
+std::vector<GemmChoice> ranked(const GemmQuestion& q) {
+  std::vector<GemmChoice> all;
+  for (const dsl::Entry* row : rows_of(q.asked)) {
+    if (!has_target(*row, q.target)) continue;
+    for (dsl::Candidate& c : row->candidates(q.target, sizes_of(q, *row)))
+      all.push_back({row, std::move(c.strategy), c.tiling, timing::estimate(c.tiling, q.chip)});
+  }
+  if (all.empty())
+    diag::refuse("gemm: no legal strategy of type {} for {} has what is given", q.asked.type, isa::spelling(q.target));
+  std::stable_sort(all.begin(), all.end(), [](const GemmChoice& x, const GemmChoice& y) {
+    return std::pair(x.estimate.seconds, x.estimate.hbm_bytes) < std::pair(y.estimate.seconds, y.estimate.hbm_bytes);
+  });
+  // What is nearly as fast is as fast as an estimate can tell: the one that asks least of L2, whose rate is least sure.
+  const double near = all.front().estimate.seconds * nearly;
+  const auto rest =
+      std::find_if(all.begin(), all.end(), [&](const GemmChoice& c) { return c.estimate.seconds > near; });
+  std::stable_sort(all.begin(), rest, [](const GemmChoice& x, const GemmChoice& y) {
+    return std::pair(x.estimate.l2_bytes, x.estimate.seconds) < std::pair(y.estimate.l2_bytes, y.estimate.seconds);
+  });
+  return all;
+}
+
+KernelChoice chosen(const GemmQuestion& q, const GemmChoice& choice) {
+  KernelChoice c = with_row(q, std::string(choice.row->name));
+  for (const auto& [option, value] : choice.strategy) c.sizes[std::string(option)] = text(value);
+  if (has_option(*choice.row, "ctas") && !q.asked.sizes.contains("ctas"))
+    c.sizes["ctas"] = std::to_string(timing::resident_ctas(q.chip, choice.tiling.ctas));
+  return c;
+}
+
+KernelChoice chosen(const GemmQuestion& q, const harness::TunedStrategy& found) {
+  KernelChoice c = with_row(q, found.kernel);
+  for (const auto& [option, value] : found.options) c.sizes[option] = value;
+  return c;
+}
+
+harness::TuneKey tune_key(const GemmQuestion& q) {
+  const dsl::Sizes sizes = sizes_of(q, *rows_of(q.asked).front());
+  return {q.asked.type, sizes.at("m"), sizes.at("n"), sizes.at("k"), isa::spelling(q.target), q.chip.name};
+}
+
+std::string tune_cache_path(const std::string& said) {
+  if (!said.empty()) return said;
+  if (const char* path = std::getenv("KILN_TUNE_CACHE"); path && *path) return path;
+  const std::string folder = cache_folder();
+  return folder.empty() ? "" : folder + "/tune.json";
+}
+
+void choose_gemm(KernelChoice& asked) {
+  const GemmQuestion q = gemm_question(asked);
+  const std::string path = tune_cache_path(asked.cache);
+  if (leaves_strategy_open(asked))
+    if (const auto found = known(q, path)) {
+      complain(fmt::format("gemm: {}; from {}\n", found_text(*found), path));
+      asked = chosen(q, *found);
+      return;
+    }
+  const std::vector<GemmChoice> all = ranked(q);
+  const GemmChoice& best = all.front();
+  complain(fmt::format("gemm: {}: {:.4g} us estimated on {}, {} decides; the best of {} legal strategies\n",
+                       words(best), best.estimate.seconds * 1e6, q.chip.name, best.estimate.binds,
+                       grouped(all.size())));
+  asked = chosen(q, best);
+}
+
+}  // namespace kiln::command
