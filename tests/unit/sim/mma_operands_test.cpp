@@ -280,7 +280,7 @@ TEST_CASE("tcgen05-mma-lane: an address of an MMA starts where its rows may lie"
   breaks(a, text, "A in lane 16");
 }
 
-TEST_CASE("bits of an instruction descriptor that sm_107 alone has are named there, and reserved elsewhere") {
+TEST_CASE("a descriptor that says K of 64 bytes is incomplete on sm_107, by name, and an error elsewhere") {
   MmaProblem p;
   p.kind = isa::MmaKind::f8f6f4, p.a_type = p.b_type = isa::ScalarType::e4m3;
   p.draw(15);
@@ -291,11 +291,11 @@ TEST_CASE("bits of an instruction descriptor that sm_107 alone has are named the
   MmaMachine m = p.machine();
   const Run elsewhere = m.run(text);
   CHECK(elsewhere.result.outcome == sim::Outcome::fault);
-  CHECK_MESSAGE(elsewhere.has("fields that the kind does not have"), elsewhere.findings());
+  CHECK_MESSAGE(elsewhere.has("K of 64 bytes is for sm_107"), elsewhere.findings());
   m.target = "sm_107a";
   const Run there = m.run(text);
   CHECK(there.result.outcome == sim::Outcome::incomplete);
-  CHECK_MESSAGE(there.has("an instruction descriptor"), there.findings());
+  CHECK_MESSAGE(there.has("K of 64 bytes, whose sums are not published"), there.findings());
 }
 
 TEST_CASE("what the documents leave open is named") {
