@@ -95,7 +95,7 @@ class Recorder {
   diag::Sink& findings() { return findings_; }
 
   // Fences ------------------------------------------------------------------------------------------------------------
-  /// The user has written a fence in this line. Others are the DSL's own, for which nobody is blamed.
+  /// The user has written a fence in this line. Others are the DSL's own, of which the verifier says nothing.
   void note_fence(Here at) { fences_.push_back(at); }
   const std::vector<Here>& fences() const { return fences_; }
 

@@ -149,7 +149,7 @@ struct GemmPlan {
   }
 
   /// The same for a target. On sm_107 an MMA takes 64 bytes of K at once, of dense operands of 4 to 8 bits that are
-  /// contiguous along K; with eight scales to a row, which nobody has said where to put, 32.
+  /// contiguous along K; with eight scales to a row, whose places are not published, 32.
   constexpr GemmPlan on(isa::Target target) const {
     GemmPlan p = *this;
     constexpr int wide_bytes = isa::a_k_bytes(false, true);

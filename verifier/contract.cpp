@@ -117,8 +117,8 @@ void check_pointer(const launch::PointerParam& p, const launch::Buffer& buffer, 
   if (elements.broken()) broken(sink, elements, at, what + " of " + rules::found(elements));
 }
 
-// Of a buffer that a launch is given through one map alone, which is right in itself: what lies behind the map's end,
-// if that is a whole row.
+// Where a launch is given a buffer through one map alone, and that map is right: the bytes after the map's end, if they
+// are a whole row.
 void check_unread(const launch::Contract& contract, const std::set<std::string>& wrong_maps, diag::Sink& sink) {
   std::set<std::string> otherwise;
   for (const auto& [name, buffers] : contract.multimems) otherwise.insert(buffers.begin(), buffers.end());

@@ -61,7 +61,7 @@ constexpr Verdict tma_extents(std::uint64_t inner, std::uint64_t outer, std::uin
   return inner == rows && outer == columns && rows != columns ? breaks(Rule::tma_extents) : legal;
 }
 
-/// Bytes of a buffer behind the end of the only map over it, where nothing else of the launch reaches them.
+/// Bytes of a buffer after the end of the only map over it, where nothing else of the launch reaches them.
 constexpr Verdict tma_unread(std::uint64_t bytes) {
   return bytes == 0 ? legal : breaks(Rule::tma_unread, std::int64_t(bytes));
 }

@@ -1,5 +1,5 @@
-// What the calls see that docstrings of the DSL show: each is compiled as a statement of a member of one of these, which
-// nobody makes. tools/snippets chooses the struct by the name of the function, else by that of the header.
+// What the calls see that docstrings of the DSL show: each is compiled as a statement of a member of one of these. No
+// object of them is made. tools/snippets chooses the struct by the name of the function, else by that of the header.
 #pragma once
 #pragma GCC diagnostic ignored "-Wunused-value"
 #pragma GCC diagnostic ignored "-Wunused-variable"

@@ -237,7 +237,7 @@ class Server(unittest.TestCase):
         self.assertIsNone(empty)
 
     def hover(self, client, text, what):
-        uri = "file:///tmp/hover.ptx"
+        uri = "file:///hover.ptx"
         client.open(uri, text)
         return client.ask("textDocument/hover", {"textDocument": {"uri": uri}, "position": at(text, what)})
 

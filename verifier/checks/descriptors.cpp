@@ -86,7 +86,7 @@ class InstructionDescriptor {
   bool is_of_sm_107() {
     const bool is_there = facts_.target && facts_.target->sm == 107;
     const bool is_judged = (bits_.known() & flow::low_mask(32)) != 0;  // of an unknown word nothing is
-    // Of a K of 64 bytes all is known that rules ask; only its sums are not, which nobody asks here.
+    // The rules know all that they need of a K of 64 bytes. Its sums are not published, but no rule needs them.
     const auto word = std::uint32_t(bits_.one) & ~isa::idesc_wide_bit(kind_);
     const bool says_more = is_judged && isa::says_more_on_sm_107(word, kind_, mma_.form.sparse);
     if (!is_there || !says_more) return false;

@@ -34,7 +34,7 @@ Kernel two_mistakes(Target target, const Sizes&) {
     auto sum = g.var(0.0f);
     g.loop(blocks, [&](U32 i) {
       g.wait(full, Phase(i & 1));
-      const auto x = widen(g.load(tile)), by = widen(g.load(scales));  // error: nobody waits for the scales
+      const auto x = widen(g.load(tile)), by = widen(g.load(scales));  // error: there is no wait for the scales
       for (int c = 0; c < columns; ++c) sum += x[c] * by[c];
       g.arrive(empty);
     });
