@@ -65,6 +65,19 @@ Clock clock_under(const Chip& chip, double tensor_use) {
   return {top - drop, top - drop * (1 + unsure), top - drop * (1 - unsure)};
 }
 
+std::uint64_t resident_clusters(const Chip& chip, std::size_t ctas) {
+  using enum FactId;
+  const double most = ctas == 2 ? chip[clusters_of_2] : ctas == 4 ? chip[clusters_of_4] : chip[sms] / double(ctas);
+  return std::max<std::uint64_t>(1, std::uint64_t(most));
+}
+
+Share share_of(const Chip& chip, double busy_sms) {
+  using enum FactId;
+  return {std::min(chip[ingest_rate], chip[ingest_rate_all] * chip[sms] / busy_sms),
+          chip[hbm_rate] / chip[load_clock] / busy_sms, std::max(chip[store_line], busy_sms / chip[store_lines_all]),
+          std::min(chip[store_rate], chip[store_rate_all] * chip[sms] / busy_sms)};
+}
+
 MmaTime mma_time(const Chip& chip, isa::MmaKind kind, bool a_in_tmem, int members, int m, int n) {
   const auto away = [&](const MmaTimes& t) { return distance(t, kind, a_in_tmem, members, m); };
   const auto found = std::min_element(chip.mma.begin(), chip.mma.end(),

@@ -109,6 +109,18 @@ struct Clock {
 };
 Clock clock_under(const Chip&, double tensor_use);
 
+/// Clusters of so many CTAs that are resident at once, one CTA to an SM; one at least.
+std::uint64_t resident_clusters(const Chip&, std::size_t ctas);
+
+/// What each of the SMs at work has of what all of them share.
+struct Share {
+  double ingest_rate = 0;  // bytes a cycle from L2
+  double hbm_rate = 0;     // bytes a cycle from HBM
+  double store_line = 0;   // cycles of a stored line
+  double store_rate = 0;   // bytes a cycle of bulk stores
+};
+Share share_of(const Chip&, double busy_sms);
+
 /// What one MMA takes.
 struct MmaTime {
   double interval = 0, latency = 0, refill = 0;

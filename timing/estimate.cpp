@@ -28,7 +28,7 @@ Deal deal_of(const Tiling& t, const Chip& chip) {
   Deal d;
   d.ctas = t.ctas;
   d.items = pieces(t.m, std::uint64_t(t.rows)) * pieces(t.n, std::uint64_t(t.columns)) * double(t.matrices * t.splits);
-  const double resident = double(resident_ctas(chip, t.ctas)) / t.ctas;
+  const double resident = double(resident_clusters(chip, std::size_t(t.ctas)));
   const double launched = t.most_ctas ? std::floor(double(t.most_ctas) / t.ctas) : d.items;
   d.groups = std::min({d.items, resident, std::max(1.0, launched)});
   // Groups that are not resident at once come in a wave of their own.
@@ -78,19 +78,17 @@ class Slot {
     after_ = wgmma ? chip[FactId::wgmma_drain] : mma().latency - mma().interval;
     raise(most_, tensor_ + (wgmma ? between_groups : 0), "tensor core");
     raise(most_, double(t.slot_rows) * chip[FactId::copy_row], "copy engine");
-    const double rate =
-        std::min(chip[FactId::ingest_rate], chip[FactId::ingest_rate_all] * chip[FactId::sms] / d.sms());
-    raise(most_, double(t.slot_bytes) / rate, "L2 to the SM");
+    const Share share = share_of(chip, d.sms());
+    raise(most_, double(t.slot_bytes) / share.ingest_rate, "L2 to the SM");
     const double from_hbm = std::min(1.0, traffic.from_hbm / traffic.loaded);
-    const double hbm = chip[FactId::hbm_rate] / chip[FactId::load_clock] / d.sms();
-    raise(most_, double(t.slot_bytes) * from_hbm / hbm, "HBM");
+    raise(most_, double(t.slot_bytes) * from_hbm / share.hbm_rate, "HBM");
     if (wgmma) raise(most_, operand_reads() / chip[FactId::shared_rate], "shared memory port");
     // One thread issues the copies of a slot, and one its MMAs, each after a wait.
     raise(most_, 2 * chip[FactId::copy_slots] + load_trip, "instructions of the load role");
     raise(most_, t.mmas * t.products * (chip[FactId::mma_slots] + mma_operands) + chip[FactId::try_wait] + mma_trip,
           "instructions of the MMA role");
     // A slot is free again when its MMAs are done, and full when its copies have come.
-    arrival_ = double(t.slot_bytes) / rate;
+    arrival_ = double(t.slot_bytes) / share.ingest_rate;
     const double trip = chip[FactId::load_latency_hbm] + arrival_ + tensor_ + after_ + 2 * chip[FactId::wake];
     raise(most_, trip / t.stages, "latency of copies");
   }
@@ -132,7 +130,7 @@ class Slot {
 // that multiply: they reach those that store through two places in shared memory, a chunk of columns at a time.
 class Epilogue {
  public:
-  Epilogue(const Tiling& t, const Deal& d, const Chip& chip) : t_(t), chip_(chip), sms_(d.sms()) {}
+  Epilogue(const Tiling& t, const Deal& d, const Chip& chip) : t_(t), chip_(chip), share_(share_of(chip, d.sms())) {}
 
   /// All of it.
   double cycles() const {
@@ -160,16 +158,14 @@ class Epilogue {
 
   // Each thread has a row, so a store touches a line for each of its lanes.
   double by_rows() const {
-    const double line = std::max(chip_[FactId::store_line], sms_ / chip_[FactId::store_lines_all]);
     const double stores = double(t_.columns) * t_.d_bits / 8 / store_bytes;
-    const double lines = stores * isa::tmem_lanes * row_share() * line;
+    const double lines = stores * isa::tmem_lanes * row_share() * share_.store_line;
     const double chunks = all_columns() / t_.store_columns;
     const double chunk = load_chunk(t_.store_columns) + t_.store_columns * column_slots;
     return std::max(lines, chunks * chunk) + chunk;
   }
   double by_copies() const {
-    const double rate = std::min(chip_[FactId::store_rate], chip_[FactId::store_rate_all] * chip_[FactId::sms] / sms_);
-    const double stored = isa::tmem_lanes * double(t_.columns) * t_.d_bits / 8 / rate;
+    const double stored = isa::tmem_lanes * double(t_.columns) * t_.d_bits / 8 / share_.store_rate;
     const double chunk = load_chunk(t_.store_columns) + chip_[FactId::fence_async] + 2 * chip_[FactId::bar_sync] +
                          t_.store_columns * column_slots;
     return std::max(stored, all_columns() / t_.store_columns * chunk) + chip_[FactId::store_latency];
@@ -187,7 +183,7 @@ class Epilogue {
 
   const Tiling& t_;
   const Chip& chip_;
-  double sms_;
+  Share share_;
 };
 
 // Barriers, mbarriers and tensor memory, before the first copy.
@@ -200,9 +196,7 @@ double set_up(const Tiling& t, const Chip& chip) {
 }  // namespace
 
 std::uint64_t resident_ctas(const Chip& chip, int ctas_of_a_group) {
-  if (ctas_of_a_group == 2) return 2 * std::uint64_t(chip[FactId::clusters_of_2]);
-  if (ctas_of_a_group == 4) return 4 * std::uint64_t(chip[FactId::clusters_of_4]);
-  return std::uint64_t(chip[FactId::sms]);
+  return std::uint64_t(ctas_of_a_group) * resident_clusters(chip, std::size_t(ctas_of_a_group));
 }
 
 Estimate estimate(const Tiling& t, const Chip& chip) {

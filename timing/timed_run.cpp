@@ -81,22 +81,10 @@ std::uint64_t clusters_in(const sim::Cluster& cluster) {
   return cluster.grid.launch.grid.volume() / cluster.ctas.size();
 }
 
-// One CTA to an SM.
-std::uint64_t resident_clusters(const sim::Cluster& cluster, const Chip& chip) {
-  const std::size_t ctas = cluster.ctas.size();
-  const double most = ctas == 2 ? chip[clusters_of_2] : ctas == 4 ? chip[clusters_of_4] : chip[sms] / double(ctas);
-  return std::max<std::uint64_t>(1, std::uint64_t(most));
-}
-
 // SMs that run CTAs at the same time.
 double busy_sms(const sim::Cluster& cluster, std::uint64_t resident, std::uint64_t asked) {
   const std::uint64_t clusters = asked ? asked : std::min(clusters_in(cluster), resident);
   return double(clusters * cluster.ctas.size());
-}
-
-// What L2 gives all SMs is shared by those that are busy.
-double ingest_of(const Chip& chip, double busy) {
-  return std::min(chip[ingest_rate], chip[ingest_rate_all] * chip[sms] / busy);
 }
 
 }  // namespace
@@ -105,13 +93,8 @@ TimedRun::TimedRun(sim::Cluster& cluster, const Chip& chip, const Surroundings& 
     : cluster_(cluster),
       chip_(chip),
       around_(around),
-      resident_(resident_clusters(cluster, chip)),
-      ingest_rate_(ingest_of(chip, busy_sms(cluster, resident_, around.busy_clusters))),
-      hbm_rate_(chip[hbm_rate] / chip[load_clock] / busy_sms(cluster, resident_, around.busy_clusters)),
-      store_line_(std::max(chip[FactId::store_line],
-                           busy_sms(cluster, resident_, around.busy_clusters) / chip[store_lines_all])),
-      store_rate_(std::min(chip[FactId::store_rate],
-                           chip[store_rate_all] * chip[sms] / busy_sms(cluster, resident_, around.busy_clusters))),
+      resident_(resident_clusters(chip, cluster.ctas.size())),
+      share_(share_of(chip, busy_sms(cluster, resident_, around.busy_clusters))),
       costs_(cluster.grid.program, chip, std::uint32_t(cluster.grid.launch.block.volume())),
       operations_(cluster.grid.program.code->operations.size()),
       roles_(cluster.grid.program, std::uint32_t(cluster.ctas.front().warps.size())),
@@ -314,14 +297,14 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
       const double of_sectors = double(sectors(touched_)) * sector_bytes;
       const bool cold = !touched_.empty() && note_global(touched_.front().address, of_sectors, true);
       const double given =
-          cold && around_.from_hbm > 0 ? s.hbm.end(now_, of_sectors * around_.from_hbm / hbm_rate_) : 0;
+          cold && around_.from_hbm > 0 ? s.hbm.end(now_, of_sectors * around_.from_hbm / share_.hbm_rate) : 0;
       const float latency = cold ? float(chip_[hbm_latency]) : c.latency;
-      load(t, n, std::max(given, s.ingest.end(asked, of_sectors / ingest_rate_)) + latency);
+      load(t, n, std::max(given, s.ingest.end(asked, of_sectors / share_.ingest_rate)) + latency);
       time_.loaded += of_sectors;
       break;
     }
     case Does::store_global:
-      t.at = std::max(t.at, s.lines.begin(now_, lines(touched_) * store_line_));
+      t.at = std::max(t.at, s.lines.begin(now_, lines(touched_) * share_.store_line));
       if (!touched_.empty()) note_global(touched_.front().address, double(sectors(touched_)) * sector_bytes, false);
       break;
     case Does::tmem_load: {
@@ -461,7 +444,7 @@ void TimedRun::transfer(const sim::Transfer& t) {
   Sm& s = sm(*issuer_->cta);
   const bool cold = t.global != 0 && note_global(t.global, double(t.bytes), t.signals);
   if (!t.signals) {
-    const double read = s.stores.end(now_, double(t.bytes) / store_rate_);
+    const double read = s.stores.end(now_, double(t.bytes) / share_.store_rate);
     copies_.push_back({read, read + chip_[store_latency]});
     return;
   }
@@ -470,7 +453,7 @@ void TimedRun::transfer(const sim::Transfer& t) {
     const bool first = t.box && s.maps.insert(t.global).second && !s.fetches_maps;
     if (t.global != 0) time_.loaded += double(t.bytes);
     hbm_end_ = now_;
-    if (cold && around_.from_hbm > 0) hbm_end_ = s.hbm.end(now_, double(t.bytes) * around_.from_hbm / hbm_rate_);
+    if (cold && around_.from_hbm > 0) hbm_end_ = s.hbm.end(now_, double(t.bytes) * around_.from_hbm / share_.hbm_rate);
     engine_end_ = s.copies.end(now_ + (first ? chip_[descriptor_miss] : 0), cycles);
   }
   load_ = Load{cycles, double(t.bytes), t.global == 0, cold};
@@ -485,7 +468,7 @@ void TimedRun::access(const sim::Range& range, sim::AccessKind kind) {
   double latency = chip_[load_->cold ? load_latency_hbm : load_latency] - chip_[wake];
   if (load_->from_shared) latency = chip_[remote_arrive];
   if (multicast) latency += chip_[FactId::multicast];
-  const double rate = multicast ? chip_[ingest_rate] : ingest_rate_;
+  const double rate = multicast ? chip_[ingest_rate] : share_.ingest_rate;
   Sm& to = sm(cta_of(range.cta));
   const double arrived = to.ingest.end(*engine_end_ - load_->cycles, load_->bytes / rate);
   const double done = std::max({*engine_end_, arrived, hbm_end_}) + latency;

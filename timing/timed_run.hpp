@@ -163,10 +163,7 @@ class TimedRun {
   const Chip& chip_;
   const Surroundings around_;
   const std::uint64_t resident_;  // clusters at once
-  const double ingest_rate_;      // from L2 into each SM that is busy, bytes a cycle
-  const double hbm_rate_;         // from HBM, the same
-  const double store_line_;       // cycles of a stored line, and bytes a cycle of bulk stores, with as many SMs busy
-  const double store_rate_;
+  const Share share_;             // of each SM that is busy
   const Costs costs_;
   const std::size_t operations_;
   Roles roles_;

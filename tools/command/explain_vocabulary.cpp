@@ -1,11 +1,10 @@
 // kiln explain --json: what PTX has, as Kiln knows it: instructions with their forms, modifiers, targets.
-#include <fmt/format.h>
-
 #include <array>
 #include <nlohmann/json.hpp>
 
 #include "ptx/isa/modifiers.hpp"
 #include "ptx/isa/opcodes.hpp"
+#include "ptx/isa/ptx_versions.hpp"
 #include "ptx/isa/targets.hpp"
 #include "tools/command/explain.hpp"
 #include "tools/command/instruction_words.hpp"
@@ -78,8 +77,6 @@ Json instruction_json(isa::Opcode opcode) {
           {"forms", forms}};
 }
 
-std::string version_text(isa::PtxVersion v) { return fmt::format("{}.{}", v.major, v.minor); }
-
 }  // namespace
 
 Json instructions_json() {
@@ -118,7 +115,7 @@ Json targets_json() {
       const isa::Target t{sm, suffix};
       if (!isa::is_known(t)) continue;
       out.push_back({{"name", isa::spelling(t)},
-                     {"lowest_version", version_text(isa::lowest_version(t))},
+                     {"lowest_version", isa::spelling(isa::lowest_version(t))},
                      {"tcgen05", isa::has_tcgen05(t)},
                      {"clusters", isa::has_clusters(t)},
                      {"shared_bytes", isa::max_shared_bytes(t)},

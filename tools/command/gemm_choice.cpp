@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <set>
 
 #include "harness/chip/chip_json.hpp"
 #include "ptx/diag/refuse.hpp"
@@ -89,16 +88,12 @@ dsl::Sizes sizes_of(const GemmQuestion& q, const dsl::Entry& row) {
   return sizes;
 }
 
-const std::set<std::string_view> extents{"m", "n", "k"};
-
 bool leaves_strategy_open(const KernelChoice& asked) {
-  return std::all_of(asked.sizes.begin(), asked.sizes.end(), [](const auto& s) { return extents.contains(s.first); });
+  return std::all_of(asked.sizes.begin(), asked.sizes.end(), [](const auto& s) { return is_extent(s.first); });
 }
 
 std::string found_text(const harness::TunedStrategy& t) {
-  std::string options;
-  for (const auto& [option, value] : t.options) options += fmt::format(" --{} {}", option, value);
-  std::string out = fmt::format("{}{}: {:.4g} us predicted", t.kernel, options, t.predicted_us);
+  std::string out = fmt::format("{}: {:.4g} us predicted", words(t), t.predicted_us);
   if (t.measured) out += fmt::format(", {:.4g} us measured on {}", t.measured->us, t.measured->device);
   return out + fmt::format(", {}", t.date);
 }
@@ -133,6 +128,14 @@ std::optional<harness::TunedStrategy> known(const GemmQuestion& q, const std::st
 std::string words(const GemmChoice& c) {
   return std::string(c.row->name) + (c.strategy.empty() ? "" : " " + dsl::text(c.strategy));
 }
+
+std::string words(const harness::TunedStrategy& t) {
+  std::string out = t.kernel;
+  for (const auto& [option, value] : t.options) out += fmt::format(" --{} {}", option, value);
+  return out;
+}
+
+bool is_extent(std::string_view option) { return option == "m" || option == "n" || option == "k"; }
 
 GemmQuestion gemm_question(const KernelChoice& asked) {
   GemmQuestion q{asked, {}, {}};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dsl/entry.hpp"
@@ -21,6 +22,9 @@ struct GemmChoice {
 };
 /// "gemm_f16 --tile 256x256x64 --stages 7".
 std::string words(const GemmChoice&);
+std::string words(const harness::TunedStrategy&);
+/// Whether an option says a part of the shape, and nothing of a strategy.
+bool is_extent(std::string_view option);
 
 /// What is asked: `asked` names `gemm`, a type, sizes and what is to stand of a strategy.
 struct GemmQuestion {

@@ -53,7 +53,7 @@ std::vector<std::pair<std::string, std::string>> kept_options(const KernelChoice
   std::vector<std::pair<std::string, std::string>> options;
   for (const dsl::SizeOption& s : c.entry().sizes)
     if (const auto given = c.sizes.find(std::string(s.name));
-        given != c.sizes.end() && s.name != "m" && s.name != "n" && s.name != "k")
+        given != c.sizes.end() && !is_extent(s.name))
       options.emplace_back(*given);
   return options;
 }
@@ -183,22 +183,32 @@ KernelChoice small_problem(const Tried& t, int rest) {
   return c;
 }
 
-harness::RunReport run_small(const Tried& t, int rest) {
-  const KernelChoice c = small_problem(t, rest);
-  const dsl::Sizes sizes = c.chosen_sizes();
-  dsl::Kernel kernel = c.entry().build(c.chosen_target(), sizes);
-  launch::Contract contract = c.entry().problem(kernel, sizes);
-  harness::RunOptions options;
-  return harness::run_module(std::move(kernel.module), c.name, contract, options);
-}
+// A kernel with its launch.
+class Runnable {
+ public:
+  explicit Runnable(const KernelChoice& c) : name_(c.name) {
+    const dsl::Sizes sizes = c.chosen_sizes();
+    dsl::Kernel kernel = c.entry().build(c.chosen_target(), sizes);
+    contract_ = c.entry().problem(kernel, sizes);
+    module_ = std::move(kernel.module);
+  }
+  harness::RunReport run(const harness::RunOptions& options) && {
+    return harness::run_module(std::move(module_), name_, contract_, options);
+  }
+
+ private:
+  std::string name_;
+  ir::Module module_{};
+  launch::Contract contract_{};
+};
 
 // Verified, and simulated with every access judged.
 bool Tuning::computes_right(const GemmQuestion& q, const Tried& t) {
   harness::RunReport report;
   try {
-    report = run_small(t, t.choice.tiling.slot_k / 2);
+    report = Runnable(small_problem(t, t.choice.tiling.slot_k / 2)).run({});
   } catch (const diag::InputError&) {  // rows of whole slots, where half of one is no whole row for TMA
-    report = run_small(t, 0);
+    report = Runnable(small_problem(t, 0)).run({});
   }
   if (report.exit_code() != Exit::errors) return true;
   print_findings(report.findings);
@@ -215,12 +225,10 @@ bool Tuning::measure(Tried& t, bool beside_cublas) {
   options.timing->repetitions = repetitions_;
   options.sample = sampled_elements;  // all are compared at the small size
   options.timing->beside = beside_cublas ? harness::Beside::cublas : harness::Beside::nothing;
-  const dsl::Sizes sizes = t.kernel.chosen_sizes();
-  dsl::Kernel kernel = t.kernel.entry().build(t.kernel.chosen_target(), sizes);
-  launch::Contract contract = t.kernel.entry().problem(kernel, sizes);
+  Runnable kernel(t.kernel);
   harness::RunReport report;
   try {
-    report = harness::run_module(std::move(kernel.module), t.kernel.name, contract, options);
+    report = std::move(kernel).run(options);
   } catch (const diag::InputError& error) {
     has_gpu_ = false;
     complain(fmt::format("not measured: {}\n", error.what()));
@@ -302,9 +310,7 @@ std::string row_text(const Row& r) {
     if (t.measured->cublas_us > 0) out += fmt::format(", {:.2f} of cuBLAS", t.measured->cublas_us / t.measured->us);
   }
   out += r.kept ? "; was there\n    " : fmt::format("; {} legal, {} predicted\n    ", grouped(t.legal), t.predicted);
-  out += t.kernel;
-  for (const auto& [option, value] : t.options) out += fmt::format(" --{} {}", option, value);
-  return out + "\n";
+  return out + words(t) + "\n";
 }
 
 std::vector<GemmShape> shapes_of(const TuneArguments& a) {
