@@ -156,7 +156,8 @@ Judgement judge(const diag::SourcePtr& source, const JudgeOptions& a) {
                   isa::parse_ptxas_version(a.ptxas));
   // Statements that could not be read are missing: what they do with the rest would be blamed on their absence.
   if (!is_read) return out;
-  if (a.lint && !sink.has_errors()) lint(module, sink, launch_of(a), a.facts);
+  std::optional<Lint> lint;
+  if (a.lint && !sink.has_errors()) lint.emplace(module, sink);
   // What follows from a mistake that is known is no news.
   if (!a.quick && !sink.has_errors()) {
     const std::optional<launch::Contract> launch = with_numbers(a);
@@ -164,6 +165,7 @@ Judgement judge(const diag::SourcePtr& source, const JudgeOptions& a) {
                                     time_to_explore(a.budget, begun));
     if (a.lint) verifier::check_redundant_fences(module, sink, launch_of(a), a.facts, time_to_explore(a.budget, begun));
   }
+  if (lint) lint->finish(sink, launch_of(a), a.facts);
   if (a.launch) {
     try {
       harness::check_fits(module, *a.launch);
