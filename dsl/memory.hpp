@@ -122,7 +122,8 @@ struct Shared {
     return Shared<View>{address};
   }
 
-  // Here only to explain: no place, or no slice, or arithmetic with the tile itself.
+  // Here only to explain: no place, or no slice, or arithmetic with the tile itself. `Of` is what the messages of both
+  // compilers then show beside the mistake.
   template <class X>
     requires(ReadsAsValue<X> || std::is_arithmetic_v<X>)
   KILN_REFUSED(value_kind, "load(tile) reads its elements, tile.address is a U32, tile.rows<M>(at) a part "
@@ -132,14 +133,14 @@ struct Shared {
     requires(ReadsAsValue<X> || std::is_arithmetic_v<X>)
   KILN_REFUSED(value_kind, "load(tile) reads its elements, tile.address is a U32 [dsl-value-kind]")
   U32 operator*(const X&) const;
-  template <int N, class At>
+  template <int N, class At, class Of = Tile>
     requires(!slices_columns<N> || std::is_floating_point_v<At> ||
              (std::is_class_v<At> && !std::is_convertible_v<At, U32>))
   KILN_REFUSED(tile_slice, "columns<N>(at) of a K-major tile: N and at are whole spans of the swizzle inside of the "
                            "tile, "
                            "`at` a host integer or a U32 [shared-tile-slice]")
   Shared columns(const At&, Here = {}) const;
-  template <int M, class At>
+  template <int M, class At, class Of = Tile>
     requires(!slices_rows<M> || std::is_floating_point_v<At> ||
              (std::is_class_v<At> && !std::is_convertible_v<At, U32>))
   KILN_REFUSED(tile_slice, "rows<M>(at) of a K-major tile: 8, 16, ... rows inside of the tile, `at` a host integer or "
@@ -157,7 +158,7 @@ struct Shared {
   KILN_REFUSED(value_kind, "a slice begins at a host integer: `for (int k = 0; k < K; k += 16)` unrolls "
                            "[dsl-value-kind]")
   KSlice<Tile> k_slice(const K& k, Here at = {}) const;
-  template <class K>
+  template <class K, class Of = Tile>
     requires(std::is_integral_v<K> && !k_layout<Tile>().ok())
   KILN_REFUSED(tile_layout, "a tensor core reads core-matrix or swizzled tiles; packed rows serve TMA and threads "
                             "alone "
@@ -169,7 +170,7 @@ struct Shared {
   KSlice<Tile> k_slice() const {
     return {address, Tile::shape.slice_offset(k)};
   }
-  template <int k>
+  template <int k, class Of = Tile>
     requires(!k_start<Tile>(k).ok())
   KILN_REFUSED(tile_slice, "a K slice must start at a multiple of the instruction's K and lie inside the tile "
                            "[shared-tile-slice]")
@@ -338,6 +339,11 @@ struct AnyTmem : TmemPlace {
     rec->require(rules::tmem_range(at, width, count), here);
     return {{rec, base, first + at}, element, width};
   }
+  /// `width` columns from a place that the kernel computes, which must lie inside.
+  AnyTmem columns(const U32& at, int width, Here here = {}) const {
+    rec->require(rules::tmem_range(0, width, count), here);
+    return {{rec, apply("add", address(here), at, here).operand(), 0}, element, width};
+  }
 };
 
 /// How the rows and columns of a CTA's sums lie in the 128 lanes. PTX ISA "Data Path Layout Organization".
@@ -388,12 +394,12 @@ struct Tmem : TmemPlace {
   Tmem<T, M, Width, layout> columns(const U32& at, Here here = {}) const {
     return {{rec, apply("add", address(here), at, here).operand(), 0}};
   }
-  // Here only to explain: a place of another kind.
+  // Here only to explain: a place of another kind, or more columns than there are `Of`.
   template <int Width, class At>
     requires(std::is_floating_point_v<At> || (std::is_class_v<At> && !std::is_convertible_v<At, U32>))
   KILN_REFUSED(value_kind, "a column is a host integer or a U32 [dsl-value-kind]")
   Tmem<T, M, Width, layout> columns(const At& at, Here here = {}) const;
-  template <int Width, class At>
+  template <int Width, class At, class Of = Tmem>
     requires(std::is_convertible_v<At, U32> && !rules::tmem_range(0, Width, N).ok())
   KILN_REFUSED(tmem_range, "the columns used must lie inside the allocation [tcgen05-tmem-range]")
   Tmem<T, M, Width, layout> columns(const At& at, Here here = {}) const;

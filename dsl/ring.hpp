@@ -148,20 +148,22 @@ class Slot : public AnySlot {
 
   /// The slot's tile of this type; there must be exactly one.
   template <class Tile>
+    requires(Pack::template count<Tile> == 1)
   Shared<Tile> get(Here at = {}) const {
     return {part(Pack::template index_of<Tile>(), at)};
   }
   template <int index>
+    requires(index >= 0 && index < int(sizeof...(Tiles)))
   auto get(Here at = {}) const {
     return Shared<typename Pack::template tile<index>>{part(index, at)};
   }
-  // Here only to explain.
-  template <class Tile>
+  // Here only to explain. `Of`, here and below, is what the messages of both compilers then show beside the mistake.
+  template <class Tile, class Of = Slot>
     requires(Pack::template count<Tile> != 1)
   KILN_REFUSED(tile_type, "get<Tile>() is the slot's only tile of that type; of several get<index>() names one "
                           "[dsl-tile-type]")
   Shared<Tile> get(Here at = {}) const;
-  template <int index>
+  template <int index, class Of = Slot>
     requires(index < 0 || index >= int(sizeof...(Tiles)))
   KILN_REFUSED(tile_type, "get<index>() is one of the slot's tiles, of which the first is 0 [dsl-tile-type]")
   AnyShared get(Here at = {}) const;
@@ -218,7 +220,7 @@ class Ring {
   KILN_REFUSED(scope, "one thread fills a ring: a role of warp<i>.elect(), or inside elect([&](Thread t) { ... }) "
                       "[dsl-scope]")
   Slot<Tiles...> acquire(const S& scope, Here at = {});
-  template <class... Filled>
+  template <class... Filled, class Of = Slot<Tiles...>>
     requires(!are_parts<Filled...>)
   KILN_REFUSED(tile_type, "acquire<Tile>(scope) names a tile of this ring's slots [dsl-tile-type]")
   Slot<Tiles...> acquire(KILN_WHATEVER);
@@ -274,7 +276,7 @@ class StoreRing {
     return {place.tiles};
   }
   // Here only to explain: another tile or box than the ring's, another scope, or another order.
-  template <class From, class To>
+  template <class From, class To, class Of = Tile>
     requires(!std::is_same_v<From, Tile> || !std::is_same_v<To, Tile>)
   KILN_REFUSED(tile_type, "the tile or the box is another than this ring's [dsl-tile-type]")
   void publish(Warpgroup&, const Shared<From>&, const Box<To>&, Here = {});

@@ -37,13 +37,8 @@ constexpr auto parameter_list =
 const float exponent_scale = float(std::numbers::log2e / std::sqrt(double(head)));
 constexpr float nothing = -std::numeric_limits<float>::infinity();
 
-// A thread's scores from column `c` on.
-std::vector<F32> scores_of(Warpgroup& g, const Scores& scores, int c) {
-  const auto loaded = g.wait(g.load(scores.columns<chunk>(c)));
-  std::vector<F32> out;
-  for (int i = 0; i < chunk; ++i) out.push_back(loaded[i]);
-  return out;
-}
+F32 greater(const F32& a, const F32& b) { return max(a, b); }
+F32 plus(const F32& a, const F32& b) { return a + b; }
 
 // Which keys the rows of a CTA see, and in how many blocks those are.
 struct AllKeys {
@@ -81,9 +76,9 @@ void leave_out(Warpgroup& g, const Scores& scores, const U32& keys_left) {
 }
 
 F32 greatest_of(Warpgroup& g, const Scores& scores, const F32& before) {
-  const auto greater = [](const F32& a, const F32& b) { return max(a, b); };
   std::vector<F32> greatest;
-  for (int c = 0; c < keys; c += chunk) greatest.push_back(combined(scores_of(g, scores, c), greater));
+  for (int c = 0; c < keys; c += chunk)
+    greatest.push_back(combined(g.wait(g.load(scores.columns<chunk>(c))), greater));
   return max(before, combined(greatest, greater));
 }
 
@@ -94,14 +89,13 @@ struct Weights {
 };
 Weights weights_of(Warpgroup& g, const Scores& scores, const F32& greatest) {
   const F32 offset = greatest * -exponent_scale;
-  const auto plus = [](const F32& a, const F32& b) { return a + b; };
   std::vector<Registers<bf16, chunk>> rounded;
   std::vector<F32> sums;
   for (int c = 0; c < keys; c += chunk) {
-    std::vector<F32> weights;
-    for (const F32& score : scores_of(g, scores, c))
-      weights.push_back(ex2_approx_ftz(fma(score, exponent_scale, offset)));
-    rounded.push_back(cvt<bf16>(make_registers<chunk>([&](int i) { return weights[std::size_t(i)]; })));
+    const auto loaded = g.wait(g.load(scores.columns<chunk>(c)));
+    const auto weights =
+        make_registers<chunk>([&](int i) { return ex2_approx_ftz(fma(loaded[i], exponent_scale, offset)); });
+    rounded.push_back(cvt<bf16>(weights));
     sums.push_back(combined(weights, plus));
   }
   return {rounded, combined(sums, plus)};

@@ -28,8 +28,7 @@ class Partials {
   void leave(dsl::Warpgroup& g, const dsl::AnyTmem& sums, const dsl::U32& part, const SharedTileOfD& tile) const {
     const dsl::U64 to = row(g, tile.first + part);
     g.loop(columns_ / chunk(), [&](dsl::U32 c) {
-      const dsl::AnyTmem columns{{sums.rec, sums.address_of(c, chunk(), {}).operand(), 0}, sums.element, chunk()};
-      const dsl::AnyRegisters block = g.wait(g.load(columns));
+      const dsl::AnyRegisters block = g.wait(g.load(sums.columns(c * chunk(), chunk())));
       for (int v = 0; v < chunk() / 4; ++v)
         g.st_global_v4(vector(to, c, v),
                        {word(block, 4 * v), word(block, 4 * v + 1), word(block, 4 * v + 2), word(block, 4 * v + 3)});

@@ -3,9 +3,7 @@
 // block fills them, the last one lets them go. Warp 4 loads, warp 5 multiplies, warps 0-3 store.
 #include "kernels/by_hand.hpp"
 
-#include <array>
 #include <string>
-#include <utility>
 
 #include "kernels/epilogue.hpp"
 
@@ -16,50 +14,30 @@ using namespace kiln::dsl;
 namespace {
 
 constexpr int rows = 128, N = 128, K = 64, stages = 4;  // of a tile
+constexpr int a = 0, b = 1;                             // places in a slot
+
+using ATile = SharedTile<bf16, rows, K, K_major, swizzle_128B>;  // of all blocks: each is a slice of its rows
 using BTile = SharedTile<bf16, N, K, K_major, swizzle_128B>;
+
+constexpr auto parameter_list =
+    parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMap<BTile>>(), "D"_arg.is<Pointer<bf16>>(),
+               "m"_arg.is<u32>(), "n"_arg.is<u32>(), "k_tiles"_arg.is<u32>());
+
+template <class Sums>
+void store_block(Warpgroup& g, const Sums& sums, const Result& d, const U32& row, const U32& col) {
+  const U32 my_row = row + g.row_of(sums), my_col = col + g.column_of(sums);
+  const U32 left = left_in_row(d, my_row, my_col);
+  const U64 address = d.elements.at(multiply_wide(my_row, d.n) + widen(my_col));
+  g.store_global(address, cvt<bf16>(g.wait(g.load(sums))), left);
+}
 
 // Blocks of M rows.
 template <int M>
-struct Stationary {
-  static constexpr int blocks = rows / M;
+Kernel build(const std::string& name, Target target) {
+  constexpr int blocks = rows / M;
   using Mma = tcgen05_mma<kind_f16, bf16, bf16, f32, M, N, weight_stationary>;
-  using ATile = SharedTile<bf16, M, K, K_major, swizzle_128B>;
   static_assert(K == 4 * Mma::K, "a collector buffer for each slice");
 
-  static constexpr auto parameter_list =
-      parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMap<BTile>>(), "D"_arg.is<Pointer<bf16>>(),
-                 "m"_arg.is<u32>(), "n"_arg.is<u32>(), "k_tiles"_arg.is<u32>());
-
-  using Sums = typename Mma::Accumulator;  // of a block of rows
-
-  static Kernel build(const std::string& name, Target target);
-  static launch::Contract problem(const Kernel& kernel, const Sizes& sizes);
-
- private:
-  // A slot has a tile of A for each block, and one of B.
-  template <std::size_t>
-  using BlockTile = ATile;
-  static auto ring(KernelBuilder& gemm) {
-    return [&]<std::size_t... i>(std::index_sequence<i...>) {
-      return gemm.ring<stages, BlockTile<i>..., BTile>("in");
-    }(std::make_index_sequence<blocks>());
-  }
-  template <class Slot>
-  static auto blocks_of(const Slot& slot) {
-    return [&]<std::size_t... i>(std::index_sequence<i...>) {
-      return std::array{slot.template get<int(i)>()...};
-    }(std::make_index_sequence<blocks>());
-  }
-  static void store_block(Warpgroup& g, const Sums& sums, const Result& d, const U32& row, const U32& col) {
-    const U32 my_row = row + g.row_of(sums), my_col = col + g.column_of(sums);
-    const U32 left = left_in_row(d, my_row, my_col);
-    const U64 address = d.elements.at(multiply_wide(my_row, d.n) + widen(my_col));
-    g.store_global(address, cvt<bf16>(g.wait(g.load(sums))), left);
-  }
-};
-
-template <int M>
-Kernel Stationary<M>::build(const std::string& name, Target target) {
   KernelBuilder gemm(name, target, warps<6>);
   const auto given = declare(gemm, parameter_list);
   const auto& A = given["A"_arg];
@@ -67,30 +45,28 @@ Kernel Stationary<M>::build(const std::string& name, Target target) {
   const Result D{given["D"_arg], given["m"_arg], given["n"_arg]};
   const U32 k_tiles = given["k_tiles"_arg];
 
-  auto in = ring(gemm);
+  auto in = gemm.ring<stages, ATile, BTile>("in");
   auto done = gemm.mbarrier("done");
-  const auto acc = gemm.tensor_memory<blocks, Sums>("acc");
+  const auto acc = gemm.tensor_memory<blocks, typename Mma::Accumulator>("acc");
 
   U32 row = gemm.ctaid.x * rows, col = gemm.ctaid.y * N;
 
   gemm.role("load", warp<4>.elect(), [&](Thread t) {
     t.loop(k_tiles, [&](U32 i) {
       auto slot = in.acquire(t);
-      const auto a = blocks_of(slot);
-      for (int r = 0; r < blocks; ++r) t.tma_load(a[std::size_t(r)], A.at(row + r * M, i * K), slot.full);
-      t.tma_load(slot.template get<BTile>(), B.at(col, i * K), slot.full);
+      t.tma_load(slot.get<a>(), A.at(row, i * K), slot.full);
+      t.tma_load(slot.get<b>(), B.at(col, i * K), slot.full);
     });
   });
   gemm.role("mma", warp<5>.elect(), [&](Thread t) {
     t.loop(k_tiles, [&](U32 i) {
       auto slot = in.wait(t);
-      const auto a = blocks_of(slot);
       // A block of rows, a slice of K after the other, each with its collector buffer.
       const auto multiply = [&](int r, auto... collectors) {
+        const auto block = slot.get<a>().rows<M>(r * M);
         int k = 0;
         const auto slice = [&](auto collector) {
-          t.mma<Mma>(acc.at(r), a[std::size_t(r)].k_slice(k), slot.template get<BTile>().k_slice(k),
-                     accumulate(i != 0 || k != 0), collector);
+          t.mma<Mma>(acc.at(r), block.k_slice(k), slot.get<b>().k_slice(k), accumulate(i != 0 || k != 0), collector);
           k += Mma::K;
         };
         (slice(collectors), ...);
@@ -110,8 +86,7 @@ Kernel Stationary<M>::build(const std::string& name, Target target) {
   return gemm.build();
 }
 
-template <int M>
-launch::Contract Stationary<M>::problem(const Kernel& kernel, const Sizes& sizes) {
+launch::Contract problem(const Kernel& kernel, const Sizes& sizes) {
   const GemmSizes s = gemm_sizes(sizes);
   launch::Contract c = gemm_buffers(s);
   launch_kernel(c, kernel, parameter_list, gemm_grid(s, rows, N), "A"_arg = GlobalTensor{"A", s.m, s.k},
@@ -122,14 +97,10 @@ launch::Contract Stationary<M>::problem(const Kernel& kernel, const Sizes& sizes
 
 }  // namespace
 
-Kernel gemm_ws(Target target, const Sizes&) { return Stationary<32>::build("gemm_ws", target); }
-launch::Contract gemm_ws_problem(const Kernel& kernel, const Sizes& sizes) {
-  return Stationary<32>::problem(kernel, sizes);
-}
+Kernel gemm_ws(Target target, const Sizes&) { return build<32>("gemm_ws", target); }
+launch::Contract gemm_ws_problem(const Kernel& kernel, const Sizes& sizes) { return problem(kernel, sizes); }
 
-Kernel gemm_ws_m64(Target target, const Sizes&) { return Stationary<64>::build("gemm_ws_m64", target); }
-launch::Contract gemm_ws_m64_problem(const Kernel& kernel, const Sizes& sizes) {
-  return Stationary<64>::problem(kernel, sizes);
-}
+Kernel gemm_ws_m64(Target target, const Sizes&) { return build<64>("gemm_ws_m64", target); }
+launch::Contract gemm_ws_m64_problem(const Kernel& kernel, const Sizes& sizes) { return problem(kernel, sizes); }
 
 }  // namespace kiln::kernels

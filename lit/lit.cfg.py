@@ -88,5 +88,6 @@ config.substitutions += [
     # Debian's own Python has jsonschema (scripts/bootstrap test).
     ("%sarif", f"/usr/bin/python3 -B {config.kiln_source_dir}/tests/data/sarif/check"),
     ("%at_most", f"{sys.executable} -B {config.kiln_source_dir}/tools/at_most"),
+    ("%scoreboard", f"{sys.executable} -B {config.kiln_source_dir}/bench/scoreboard"),
     ("%gpu_table", f"{sys.executable} -B {config.kiln_source_dir}/bench/gpu_table"),
 ]

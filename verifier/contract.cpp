@@ -139,7 +139,7 @@ void check_unread(const launch::Contract& contract, const std::set<std::string>&
     if (step == 0 || behind < step) continue;  // a row's padding
     const Verdict v = rules::tma_unread(behind);
     broken(sink, v, place_of_map(contract, only->first),
-           rules::found(v) + " of buffer '" + buffer.name + "' behind the end of tensor map '" + only->first + "'");
+           rules::found(v) + " of buffer '" + buffer.name + "' after the end of tensor map '" + only->first + "'");
   }
 }
 

@@ -9,6 +9,7 @@
 #include "launch/known_bytes.hpp"
 #include "verifier/checks/checks.hpp"
 #include "verifier/explore/global.hpp"
+#include "verifier/explore/places.hpp"
 #include "verifier/explore/report.hpp"
 #include "verifier/explore/turn.hpp"
 #include "verifier/mistakes.hpp"
@@ -34,6 +35,7 @@ explore::Shape shape_of(const launch::Launch& l, const launch::Contract& contrac
   shape.cluster = {l.cluster.x, l.cluster.y, l.cluster.z};
   for (const launch::Param& p : l.params) shape.parameters.push_back(launch::known_bytes(p));
   for (const launch::Param& p : l.params) add_maps(p, 0, contract, shape.maps.emplace_back());
+  shape.content = launch::known_content(contract, l);
   return shape;
 }
 
@@ -110,6 +112,8 @@ void find_unordered(const ir::Module& module, diag::Sink& sink, const launch::Co
         program = std::move(wider);
         explored = explore::explore(*program, deadline);
       }
+      if (!explored.incomplete.empty())
+        if (auto by_place = explore::explore_places(*program, deadline)) explored = std::move(*by_place);
       explore::find_premises(*program, explored, deadline);
       if (!contract) explore::find_global_races(*program, explored);
       explore::report(*program, explored, sink);

@@ -17,12 +17,12 @@ inline constexpr std::chrono::milliseconds no_limit = std::chrono::milliseconds:
 /// wrong arrivals, laps and deadlocks, use of CTAs and mbarriers that are not there, each with the parameters under
 /// which it happens. What cannot be followed is reported as `incomplete`. Findings that the sink has already are not
 /// repeated. With a contract the entries that it launches are explored, and what is proven is proven for these
-/// launches: their grids, CTAs, clusters and numbers. Their tensor maps say what copies bring, and so whether matrix
-/// descriptors fit; without a contract the boxes of `facts` do. Then, what neither the PTX nor `facts` says is taken as it
-/// may be: what is found for one
-/// size of CTA or cluster alone is a note that names it, and not an error. So is what is found for a loop without a
-/// step alone, or for a grid of more than two CTAs. The entries share `time` between them; what is not explored by then
-/// is incomplete.
+/// launches: their grids, CTAs, clusters and numbers, and what their buffers hold, where these are filled and trip
+/// counts are out of them. Their tensor maps say what copies bring, and so whether matrix descriptors fit; without a
+/// contract the boxes of `facts` do. Then, what neither the PTX nor `facts` says is taken as it may be: what is found
+/// for one size of CTA or cluster alone is a note that names it, and not an error. So is what is found for a loop
+/// without a step alone, or for a grid of more than two CTAs. The entries share `time` between them; what is not
+/// explored by then is incomplete.
 void check_synchronisation(const ir::Module&, diag::Sink&, const launch::Contract* launch = nullptr,
                            const LaunchFacts& facts = {}, std::chrono::milliseconds time = no_limit);
 

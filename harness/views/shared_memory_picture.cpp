@@ -106,7 +106,7 @@ std::string shared_memory_picture(const sim::MemoryMap& map) {
   height = std::max(height, 60.0);
   svg.text(strip_x, top - 10, "to scale", Anchor::start, false, colour::soft);
   for (const auto& [x, words] :
-       {std::pair{table_x + 26, "address"}, {bytes_x, "bytes"}, {name_x, "name"}, {uses_x, "who uses it (roles)"}})
+       {std::pair{table_x + 26, "address"}, {bytes_x, "bytes"}, {name_x, "name"}, {uses_x, "roles that use it"}})
     svg.text(x, top - 10, words, Anchor::start, true);
   svg.rect(strip_x, top, strip_width, height, "#f3f4f6", colour::soft);
   const double scale = height / std::max<double>(1, map.shared_bytes);

@@ -43,8 +43,7 @@ Kernel gemm_v2b(Target target, const Sizes&) {
         t.tma_load(a, A.at(row, i * K), loaded);
         t.tma_load(b, B.at(col, i * K), loaded);
         t.wait(loaded, phase);
-        for (int k = 0; k < K; k += 16)               // a host loop: unrolled in the PTX
-          t.mma(acc, a.k_slice(k), b.k_slice(k), accumulate(i != 0 || k != 0));
+        t.mma_tiles(acc, a, b, accumulate(i != 0));
         t.commit(multiplied);                         // arrives when these MMAs have completed
       });
       g.wait(multiplied, phase);

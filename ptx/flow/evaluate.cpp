@@ -298,8 +298,11 @@ std::optional<TermId> Evaluator::bitwise(const ir::Operation& op, const ops::Alu
   return open ? std::nullopt : std::optional(out);
 }
 
-// Generic addresses of shared memory are those of the window and where it begins, which is unknown.
+// Generic addresses of global memory are its addresses; those of shared memory are those of the window and where it
+// begins, which is unknown.
 std::optional<TermId> Evaluator::viewed(const ir::Operation& op, const ops::Alu& alu, OperandTerms& in) {
+  if (op.opcode == Opcode::cvta && op.modifiers.space() == isa::Space::global && alu.a->kind != Kind::real)
+    return in.term(alu.a, 64);
   if (op.opcode != Opcode::cvta || !isa::is_shared(op.modifiers.space()) || alu.a->kind == Kind::real)
     return std::nullopt;
   const TermId address = in.term(alu.a, 64);

@@ -123,11 +123,11 @@ void one_coordinate() { t.tma_load(a, A.at(i), done); }
 
 // Slots and rings -----------------------------------------------------------------------------------------------------
 
-// [dsl-tile-type] 128, 32
+// [dsl-tile-type] 128, 32 | 128, 64 | 256, 64
 void tile_that_the_slot_has_not() { (void)slot.get<DTile>(); }
-// [dsl-tile-type] get<index>()
+// [dsl-tile-type] get<index>() | 128, 64
 void which_of_two_tiles() { (void)twin.get<ATile>(); }
-// [dsl-tile-type]
+// [dsl-tile-type] 128, 64 | 256, 64
 void part_that_the_slot_has_not() { (void)slot.get<2>(); }
 // [dsl-scope] one thread fills a ring
 void acquire_by_a_warp() { (void)ring.acquire(w); }
@@ -238,9 +238,9 @@ void sums_fragment_before_the_wait() { (void)cvt<bf16>(g.load_fragment<16>(acc))
 void mma_by_a_warpgroup() { g.mma(acc, a.k_slice(0), b.k_slice(0), accumulate(true)); }
 // [dsl-value-kind]
 void accumulate_a_number() { t.mma(acc, a.k_slice(0), b.k_slice(0), accumulate(i)); }
-// [shared-tile-slice]
+// [shared-tile-slice] 128, 64
 void slice_inside_an_instruction() { (void)a.k_slice<24>(); }
-// [shared-tile-layout]
+// [shared-tile-layout] 128, 64
 void slice_of_a_packed_tile() { (void)plain.k_slice(0); }
 // [dsl-value-kind]
 void slice_at_a_device_value() { (void)a.k_slice(i); }
@@ -269,7 +269,7 @@ void load_of_an_accumulator_slot() { (void)g.load(sums); }
 void load_of_an_operand() { (void)g.load(tensor_a); }
 // [dsl-arguments] slot.get<Tile>()
 void load_of_a_slot() { (void)g.load(slot); }
-// [tcgen05-tmem-range]
+// [tcgen05-tmem-range] 512 | 256
 void columns_beyond_the_block() { (void)acc.columns<512>(i); }
 // [dsl-value-kind]
 void columns_at_a_float() { (void)acc.columns<32>(x); }
@@ -514,9 +514,9 @@ void descriptor_of_a_slot() { t.descriptor(slot); }
 void share_of_a_slot() { (void)gg.share(slot); }
 // [dsl-arguments] share(sums) or share(tile) of a role's warpgroups: of a slot slot.sums or slot.get<Tile>()
 void share_of_an_accumulator_slot() { (void)gg.share(sums); }
-// [shared-tile-slice] columns<N>(at) of a K-major tile: N and at are whole spans of the swizzle inside of the
+// [shared-tile-slice] columns<N>(at) of a K-major tile: N and at are whole spans of the swizzle inside of the | 128, 64
 void columns_of_a_tile_at_a_float() { (void)a.columns<64>(x); }
-// [shared-tile-slice] rows<M>(at) of a K-major tile: 8, 16, ... rows inside of the tile,
+// [shared-tile-slice] rows<M>(at) of a K-major tile: 8, 16, ... rows inside of the tile, | 128, 64
 void twelve_rows_of_a_tile() { (void)a.rows<12>(0); }
 // [dsl-arguments] publish(warpgroup, slot): the warpgroup that has stored to it, and the slot that this
 void publish_of_another_rings_slot() { ring.publish(g, other_slot); }
@@ -528,7 +528,7 @@ void wait_of_a_ring_without_a_scope() { (void)ring.wait(); }
 void wait_of_a_ring_for_a_slot() { (void)ring.wait(slot); }
 // [dsl-scope] drain(thread): the thread that fills the ring, inside elect([&](Thread t) { ... }) or in
 void drain_by_a_warpgroup() { ring.drain(g); }
-// [dsl-tile-type] acquire<Tile>(scope) names a tile of this ring's slots
+// [dsl-tile-type] 128, 32 | 128, 64 | 256, 64
 void acquire_of_a_tile_that_slots_have_not() { (void)ring.acquire<DTile>(t); }
 // [dsl-value-kind] var(first): a number or a value of the variable's kind; load(...) reads a tile or an
 void variable_of_an_accumulator() { (void)g.var(acc); }

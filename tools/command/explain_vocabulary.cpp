@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ptx/isa/modifiers.hpp"
-#include "ptx/isa/opcodes.hpp"
+#include "ptx/isa/opcode_list.hpp"
 #include "ptx/isa/ptx_versions.hpp"
 #include "ptx/isa/targets.hpp"
 #include "tools/command/explain.hpp"
@@ -14,12 +14,6 @@ namespace kiln::command {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr isa::Opcode opcodes[] = {
-#define OPCODE(id, text, results, where, family) isa::Opcode::id,
-#include "ptx/isa/opcodes.def"
-#undef OPCODE
-};
 
 std::string_view spelling(isa::Unit unit) {
   using isa::Unit;
@@ -81,7 +75,7 @@ Json instruction_json(isa::Opcode opcode) {
 
 Json instructions_json() {
   Json out = Json::array();
-  for (const isa::Opcode opcode : opcodes) out.push_back(instruction_json(opcode));
+  for (const isa::Opcode opcode : isa::all_opcodes) out.push_back(instruction_json(opcode));
   return out;
 }
 

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 
 #include "harness/entry/entry.hpp"
+#include "harness/host/files.hpp"
+#include "harness/problem/fill.hpp"
 #include "harness/run/run.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/isa/ptxas_version.hpp"
@@ -48,6 +51,24 @@ harness::RunReport run_launch(const diag::SourcePtr& source, const JudgeOptions&
   launch::Contract inputs = *a.launch;
   for (launch::Buffer& b : inputs.buffers) b.out.clear();  // nothing is written
   return harness::run_text(source, inputs, options);
+}
+
+// The launch with what its small buffers of integers hold: trip counts may be out of these. A file that is not there is
+// an error of a run.
+std::optional<launch::Contract> with_numbers(const JudgeOptions& a) {
+  constexpr std::uint64_t most_elements = 1 << 16;
+  std::optional<launch::Contract> out = a.launch;
+  if (!out) return out;
+  const std::string folder = folder_of(a.launch_file);
+  for (launch::Buffer& b : out->buffers) {
+    const bool is_file = b.init.kind == launch::Init::Kind::npy;
+    if (isa::is_floating(b.dtype) || b.init.quantised || b.init.kind == launch::Init::Kind::quantised ||
+        b.elements() > most_elements ||
+        (is_file && !std::filesystem::exists(harness::path_from(folder, b.init.text))))
+      continue;
+    harness::fill(b, folder);
+  }
+  return out;
 }
 
 // A launch that does not take long to run.
@@ -135,12 +156,16 @@ Judgement judge(const diag::SourcePtr& source, const JudgeOptions& a) {
                   isa::parse_ptxas_version(a.ptxas));
   // Statements that could not be read are missing: what they do with the rest would be blamed on their absence.
   if (!is_read) return out;
-  if (a.lint && !sink.has_errors()) lint(module, sink, launch_of(a), a.facts);
+  std::optional<Lint> lint;
+  if (a.lint && !sink.has_errors()) lint.emplace(module, sink);
   // What follows from a mistake that is known is no news.
   if (!a.quick && !sink.has_errors()) {
-    verifier::check_synchronisation(module, sink, launch_of(a), a.facts, time_to_explore(a.budget, begun));
+    const std::optional<launch::Contract> launch = with_numbers(a);
+    verifier::check_synchronisation(module, sink, launch ? &*launch : nullptr, a.facts,
+                                    time_to_explore(a.budget, begun));
     if (a.lint) verifier::check_redundant_fences(module, sink, launch_of(a), a.facts, time_to_explore(a.budget, begun));
   }
+  if (lint) lint->finish(sink, launch_of(a), a.facts);
   if (a.launch) {
     try {
       harness::check_fits(module, *a.launch);

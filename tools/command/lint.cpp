@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "harness/ptxas/ptxas.hpp"
 #include "launch/limits.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/finding.hpp"
@@ -70,21 +69,27 @@ void lint_entry(const ir::Module& module, const ir::Function& f, const harness::
 
 }  // namespace
 
-void lint(const ir::Module& module, diag::Sink& sink, const launch::Contract* contract,
-          const verifier::LaunchFacts& facts) {
+Lint::Lint(const ir::Module& module, diag::Sink& sink) : module_(module) {
   verifier::check_lints(module, sink);
   const auto target = module.target();
   if (!target || !module.source) return;
-  diag::Sink said;  // a judgement on the text, which is the verifier's business here
-  const harness::Assembly made = harness::assemble(harness::find_ptxas(), module.source, *target, said);
+  made_ = std::async(std::launch::async, [source = module.source, target = *target] {
+    diag::Sink said;  // a judgement on the text, which is the verifier's business here
+    return harness::assemble(harness::find_ptxas(), source, target, said);
+  });
+}
+
+void Lint::finish(diag::Sink& sink, const launch::Contract* contract, const verifier::LaunchFacts& facts) {
+  if (!made_.valid()) return;
+  const harness::Assembly made = made_.get();
   if (made.status != harness::Assembly::Status::assembled) {
-    complain(fmt::format("{}: registers and occupancy are left out: {}\n", module.source->name(),
+    complain(fmt::format("{}: registers and occupancy are left out: {}\n", module_.source->name(),
                          made.reason.empty() ? "ptxas refuses the text" : made.reason));
     return;
   }
   for (const harness::EntryResources& entry : made.entries)
-    if (const ir::Function* f = module.find_function(entry.name))
-      lint_entry(module, *f, entry, *target, launches_of(*f, contract, facts), sink);
+    if (const ir::Function* f = module_.find_function(entry.name))
+      lint_entry(module_, *f, entry, *module_.target(), launches_of(*f, contract, facts), sink);
   sink.sort();
 }
 

@@ -30,6 +30,9 @@ struct Shape {
   bool is_of_launch = false;      // a launch says all of this
   std::uint32_t fewest_ctas = 1;  // to a cluster, where nothing says how many: with fewer, addresses lie beyond it
   std::vector<std::map<std::uint32_t, std::uint8_t>> parameters{};
+  /// What pointers in parameters point to, where the launch says it: launch::known_content.
+  std::vector<std::map<std::uint32_t, std::span<const std::uint8_t>>> content{};
+  std::optional<std::array<std::uint32_t, 3>> place{};  // in the grid, of the one cluster that is explored
   GivenMaps maps{};
   std::optional<std::uint32_t> dynamic_shared{};  // bytes
   std::string_view option = "--launch";           // what says more about launches

@@ -62,6 +62,7 @@ std::uint32_t Values::clusters(std::size_t axis) const {
 }
 
 TermId Values::cluster_place(std::size_t axis) {
+  if (program_.shape.place) return terms_.constant((*program_.shape.place)[axis], 32);
   const std::uint32_t most = clusters(axis) - 1;
   if (most == 0) return terms_.constant(0, 32);
   return symbols_.named("clusterid." + std::to_string(axis), 32, {}, flow::Bits::unknown(std::bit_width(most)));
@@ -329,6 +330,30 @@ std::optional<std::uint64_t> Values::given_word(TermId address, int bytes) const
   return word;
 }
 
+// A pointer of a parameter is no number: what it points to may be known.
+void Values::note_pointer(TermId pointer, TermId address) {
+  const Assumptions::Word at = assumptions_.word(address);
+  const auto found = parameters_.find(at.base);
+  if (found == parameters_.end() || found->second >= program_.shape.content.size()) return;
+  const auto& pointers = program_.shape.content[found->second];
+  if (const auto content = pointers.find(std::uint32_t(at.offset)); content != pointers.end())
+    content_[pointer] = content->second;
+}
+
+// What the launch has in global memory, where one cluster is explored: others find other words there.
+std::optional<std::uint64_t> Values::word_of_launch(TermId address, int bytes, bool is_signed) const {
+  if (!program_.shape.place) return std::nullopt;
+  const Assumptions::Word at = assumptions_.word(address);
+  const auto found = content_.find(at.base);
+  if (found == content_.end() || at.negated || at.cleared) return std::nullopt;
+  const std::size_t size = found->second.size();
+  if (at.offset >= size || size - at.offset < std::size_t(bytes)) return std::nullopt;
+  std::uint64_t word = 0;
+  for (int k = 0; k < bytes; ++k) word |= std::uint64_t{found->second[at.offset + std::size_t(k)]} << (8 * k);
+  const int unused = is_signed ? 64 - 8 * bytes : 0;
+  return std::uint64_t(std::int64_t(word << unused) >> unused);
+}
+
 // Other threads may write the word at any time.
 bool Values::is_flag(const Turn& t, std::uint64_t address) {
   const std::uint64_t cta = address >> isa::cluster_rank_shift;
@@ -377,11 +402,18 @@ void Values::load(Turn& t) {
         out[std::size_t(l)] = terms_.constant(*given, width);
         continue;
       }
+      if (program_.finds_lasting_word(t.at)) {
+        if (const auto word = word_of_launch(address, bytes, isa::is_signed(t.op.modifiers.type()))) {
+          out[std::size_t(l)] = terms_.constant(*word, width);
+          continue;
+        }
+      }
       const bool fixed = isa::is_parameter(space) || space == isa::Space::constant;
       const TermId operands[] = {address, terms_.constant(std::uint64_t(bytes))};
-      if (fixed)
+      if (fixed) {
         out[std::size_t(l)] = symbols_.named("parameter", width, operands);
-      else if (order::is_strong(t.op))
+        if (isa::is_parameter(space) && width == 64) note_pointer(out[std::size_t(l)], address);
+      } else if (order::is_strong(t.op))
         out[std::size_t(l)] = symbols_.loaded(t.op, width);
       else
         out[std::size_t(l)] = unknown_word(

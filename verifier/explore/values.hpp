@@ -61,6 +61,8 @@ class Values {
   flow::TermId unknown_word(Unknowns&, std::uint32_t address, const ir::Operation& load, int width);
   std::optional<flow::TermId> stored_word(const Turn&, std::uint64_t at, int bytes, int width);
   std::optional<std::uint64_t> given_word(flow::TermId address, int bytes) const;
+  void note_pointer(flow::TermId pointer, flow::TermId address);
+  std::optional<std::uint64_t> word_of_launch(flow::TermId address, int bytes, bool is_signed) const;
 
   const Program& program_;
   const ir::Code& code_ = program_.code;
@@ -73,6 +75,7 @@ class Values {
   Words words_{};
   std::map<std::vector<std::uint32_t>, std::vector<LaneTerms>> results_{};  // by operation, lanes, warp and operands
   std::map<flow::TermId, std::uint32_t> parameters_{};                      // by their addresses
+  std::map<flow::TermId, std::span<const std::uint8_t>> content_{};         // by the pointers to it
 };
 
 template <class F>

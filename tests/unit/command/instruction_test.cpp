@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ptx/diag/error.hpp"
+#include "ptx/isa/opcode_list.hpp"
 #include "tools/command/instruction_words.hpp"
 #include "tools/command/lone_instruction.hpp"
 #include "tools/command/modifier_words.hpp"
@@ -127,13 +128,8 @@ TEST_CASE("text that is not one instruction is refused") {
 }
 
 TEST_CASE("every modifier that a form has is explained") {
-  constexpr isa::Opcode opcodes[] = {
-#define OPCODE(id, ...) isa::Opcode::id,
-#include "ptx/isa/opcodes.def"
-#undef OPCODE
-  };
   std::size_t asked = 0;
-  for (const isa::Opcode opcode : opcodes)
+  for (const isa::Opcode opcode : isa::all_opcodes)
     for (const verifier::Form& form : verifier::find_forms(opcode))
       for (const verifier::Form::Slot& slot : form.slots)
         for (const std::string_view word : slot.alternatives) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ptx/isa/opcode_list.hpp"
 #include "ptx/ops/operations.hpp"
 #include "sim/layout.hpp"
 #include "sim/ops/binder.hpp"
@@ -81,10 +82,8 @@ TEST_CASE("every form of instruction that ordinary kernels are made of has a mod
 
 TEST_CASE("the file of forms has every instruction of the table") {
   const Lowered lowered("families_sm_100a.ptx");
-#define OPCODE(id, text, writes, unit, family) \
-  CHECK_MESSAGE((elsewhere(isa::Opcode::id) || lowered.opcodes.contains(isa::Opcode::id)), text);
-#include "ptx/isa/opcodes.def"
-#undef OPCODE
+  for (const isa::Opcode op : isa::all_opcodes)
+    CHECK_MESSAGE((elsewhere(op) || lowered.opcodes.contains(op)), isa::spelling(op));
 }
 
 }  // namespace sim_families

@@ -131,7 +131,7 @@ TEST_CASE("what a launch is given of a buffer is all of it, unless something els
     return sink.all().empty() ? "" : sink.all().front().message;
   };
   CHECK(unread(512, false).empty());
-  CHECK(unread(500, false).ends_with("got 12288 bytes of buffer 'A' behind the end of tensor map 'A_map'"));
+  CHECK(unread(500, false).ends_with("got 12288 bytes of buffer 'A' after the end of tensor map 'A_map'"));
   CHECK(unread(500, true).empty());
   CHECK(unread(500, false, true).empty());
 }

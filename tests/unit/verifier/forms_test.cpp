@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "ptx/isa/opcode_list.hpp"
 #include "ptx/rules/catalogue.hpp"
 #include "tests/about_form.hpp"
 #include "tests/unit/verifier/checked.hpp"
@@ -96,12 +97,7 @@ TEST_CASE("no file that a compiler or a person wrote and ptxas takes has a form 
 }
 
 TEST_CASE("every opcode has forms") {
-  constexpr isa::Opcode opcodes[] = {
-#define OPCODE(id, spelling, writes, unit, family) isa::Opcode::id,
-#include "ptx/isa/opcodes.def"
-#undef OPCODE
-  };
-  for (const isa::Opcode op : opcodes) {
+  for (const isa::Opcode op : isa::all_opcodes) {
     CAPTURE(spelling(op));
     CHECK_FALSE(verifier::find_forms(op).empty());
   }

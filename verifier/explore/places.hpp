@@ -1,0 +1,14 @@
+// A launch whose trip counts are in global memory: its clusters, each by itself, with what its buffers hold.
+#pragma once
+
+#include <optional>
+
+#include "verifier/explore/explore.hpp"
+
+namespace kiln::verifier::explore {
+
+/// What the clusters of the program's launch come to, each with the words that it finds in the launch's buffers; nothing
+/// where these say nothing, or where some cluster is not followed to its end.
+std::optional<Explored> explore_places(const Program&, Deadline);
+
+}  // namespace kiln::verifier::explore
