@@ -11,14 +11,12 @@ namespace kiln::isa {
 enum class Feature : std::uint8_t {
 #define FEATURE(id, spelling, major, minor, has) id,
 #include "ptx/isa/features.def"
-#undef FEATURE
 };
 
 constexpr std::string_view spelling(Feature f) {
   constexpr std::string_view spellings[] = {
 #define FEATURE(id, spelling, major, minor, has) spelling,
 #include "ptx/isa/features.def"
-#undef FEATURE
   };
   return spellings[std::size_t(f)];
 }
@@ -31,7 +29,6 @@ constexpr bool has(Feature f, Target t) {
   case Feature::id:                                    \
     return condition;
 #include "ptx/isa/features.def"
-#undef FEATURE
   }
   return false;
 }
@@ -41,9 +38,16 @@ constexpr PtxVersion lowest_version(Feature f) {
   constexpr PtxVersion versions[] = {
 #define FEATURE(id, spelling, major, minor, has) {major, minor},
 #include "ptx/isa/features.def"
-#undef FEATURE
   };
   return versions[std::size_t(f)];
+}
+
+/// The lowest `.version` in which this target has it.
+constexpr PtxVersion lowest_version(Feature f, [[maybe_unused]] Target t) {
+#define FEATURE_LATER(id, major, minor, condition) \
+  if (f == Feature::id && (condition)) return {major, minor};
+#include "ptx/isa/features.def"
+  return lowest_version(f);
 }
 
 }  // namespace kiln::isa

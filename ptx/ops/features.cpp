@@ -434,6 +434,15 @@ std::vector<Feature> features(const ir::Operation& op) {
   return out;
 }
 
+std::vector<Feature> features(const ir::Code& code, const ir::Operation& op) {
+  std::vector<Feature> out = features(op);
+  const auto is_predicate = [&](const ir::Argument& a) {
+    return a.kind == ir::Argument::Kind::reg && code.registers[a.id].type == isa::ScalarType::pred;
+  };
+  if (const auto copy = as<CpAsync>(op); copy && is_predicate(copy->source)) out.push_back(Feature::ignored_source);
+  return out;
+}
+
 isa::PtxVersion lowest_version(const ir::Module& module) {
   const auto target = module.target();
   isa::PtxVersion lowest = target ? isa::lowest_version(*target) : isa::oldest_version;
@@ -441,8 +450,10 @@ isa::PtxVersion lowest_version(const ir::Module& module) {
   for (const ir::Item& item : module.items) {
     const auto* function = std::get_if<ir::Function>(&item);
     if (!function || !function->body) continue;
-    for (const ir::Operation& op : ir::decode(module, *function, ignored).operations)
-      for (const Feature f : features(op)) lowest = std::max(lowest, isa::lowest_version(f));
+    const ir::Code code = ir::decode(module, *function, ignored);
+    for (const ir::Operation& op : code.operations)
+      for (const Feature f : features(code, op))
+        lowest = std::max(lowest, target ? isa::lowest_version(f, *target) : isa::lowest_version(f));
   }
   return lowest;
 }

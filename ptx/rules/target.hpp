@@ -18,7 +18,7 @@ constexpr Verdict target_version(isa::Target t, isa::PtxVersion v) {
 
 /// A feature of the target and the version; a tcgen05 feature needs a target that has tcgen05.
 constexpr Verdict target_feature(isa::Feature f, isa::Target t, isa::PtxVersion v) {
-  return isa::has(f, t) && v >= isa::lowest_version(f) ? legal : breaks(Rule::target_feature, int(f));
+  return isa::has(f, t) && v >= isa::lowest_version(f, t) ? legal : breaks(Rule::target_feature, int(f));
 }
 
 }  // namespace kiln::rules

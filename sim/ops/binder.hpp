@@ -44,6 +44,10 @@ class Binder {
   Slot source(const ir::Argument& a, ScalarType type);
   /// A source whose register may be wider than the type (ld, st, cvt, addresses).
   Slot any_width(const ir::Argument& a, ScalarType type);
+  /// The operand, or the first of a vector: metadata and scales of an MMA, which ptxas takes in braces too.
+  const ir::Argument& first_of(const ir::Argument& a) const {
+    return a.kind == ir::Argument::Kind::vector ? code_.components(a).front() : a;
+  }
   /// A result register; the sink `_` gets a register that is not read.
   Slot result(const ir::Argument& a, ScalarType type);
   Slot any_result(const ir::Argument& a, ScalarType type);

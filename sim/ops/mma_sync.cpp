@@ -216,7 +216,7 @@ int fragment_registers(int elements, int bits, int register_bits = 32) {
 void append_scale(Binder& binder, Inst& inst, const ir::Argument& scales, const ir::Argument& ids) {
   const auto parts = binder.code().components(ids);
   if (parts.size() != 2) throw Gap{"a scale selector of this form"};
-  binder.append_all(inst, scales, ScalarType::b32);
+  binder.append(inst, binder.any_width(binder.first_of(scales), ScalarType::b32));
   for (const ir::Argument& part : parts) binder.append(inst, binder.any_width(part, ScalarType::u16));
 }
 
@@ -250,7 +250,7 @@ void bind_mma_sync(Binder& binder, const ir::Operation& op, const ops::MmaSync& 
   }
   begin(WarpMma::metadata);
   if (x.metadata) {
-    binder.append_all(inst, x.metadata, ScalarType::b32);  // one register, which may stand in braces
+    binder.append(inst, binder.any_width(binder.first_of(*x.metadata), ScalarType::b32));
     if (x.selector->kind != ir::Argument::Kind::immediate) throw Gap{"a sparsity selector that is not a number"};
     mma.selector = int(x.selector->value);
     if (!isa::has_selector(mma.container, mma.stored_k(), mma.selector))

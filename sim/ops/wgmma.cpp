@@ -186,7 +186,7 @@ void bind_wgmma(Binder& binder, const ir::Operation& op, const ops::Wgmma& x, In
   begin(WarpMma::c);
   begin(WarpMma::metadata);
   if (x.metadata) {
-    binder.append(inst, binder.any_width(x.metadata, ScalarType::b32));
+    binder.append(inst, binder.any_width(binder.first_of(*x.metadata), ScalarType::b32));
     mma.selector = int(number(x.selector));
     if (!isa::has_selector(mma.container, mma.stored_k(), mma.selector))
       throw Gap{"a sparsity selector that this shape does not have"};

@@ -50,7 +50,7 @@ Json words_json(const InstructionWords& words) {
 Json form_json(const verifier::Form& form) {
   Json modifiers = Json::array(), operands = Json::array();
   for (const verifier::Form::Slot& slot : form.slots)
-    modifiers.push_back({{"one_of", slot.alternatives}, {"optional", slot.optional}});
+    modifiers.push_back({{"one_of", slot.alternatives()}, {"optional", slot.optional}});
   for (const verifier::OperandList& list : form.operands) {
     Json slots = Json::array();
     for (const verifier::OperandSlot& slot : list.slots) slots.push_back(verifier::describe(slot));

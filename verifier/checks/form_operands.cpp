@@ -1,6 +1,7 @@
 // What the operand letters of forms.def mean.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 
 #include "verifier/checks/forms.hpp"
@@ -64,9 +65,10 @@ bool is_mbarrier(const Given& g) {
 
 bool is_narrow(const Given& g) { return is_int32(g.type) || g.type == ScalarType::f32; }
 
-bool is_narrow_or_one_in_braces(const Given& g) {
-  const bool is_braced = g.a.kind == Kind::vector && g.a.count == 1;
-  return is_narrow(is_braced ? Given{g.code, g.op, g.slot, g.code.components(g.a)[0]} : g);
+// In braces ptxas takes 1, 2, 4 or 8 of them, and uses the first.
+bool is_narrow_or_in_braces(const Given& g) {
+  if (g.a.kind != Kind::vector) return is_narrow(g);
+  return g.a.count <= 8 && std::has_single_bit(unsigned(g.a.count)) && is_vector(g.code, g.a, Others::numbers);
 }
 
 bool is_results(const Given& g) {
@@ -301,7 +303,7 @@ constexpr Letter letters[] = {
     {'k', "a 16-bit register", [](auto& g) { return is_int16(g.type); }},                               // a CTA mask
     {'h', "a 16-bit register or number", [](auto& g) { return is_int16(g.type) || g.is_a_number(); }},  // a mask
     {'e', "a 32-bit register", is_narrow},
-    {'f', "a 32-bit register", is_narrow_or_one_in_braces},
+    {'f', "a 32-bit register", is_narrow_or_in_braces},
     {'y', "a 32-bit integer register, number or shared variable",
      [](auto& g) { return is_int32(g.type) || g.is_a_number() || g.is_shared_variable(); }},
     {'z', "a 64-bit integer register, number or shared variable",

@@ -94,15 +94,53 @@ Form make_form(const Row& row) {
     if (slot.optional) word.remove_suffix(1);
     slot.first = word.starts_with('^');
     if (slot.first) word.remove_prefix(1);
-    slot.alternatives = split(word, '|');
-    form.slots.push_back(std::move(slot));
+    slot.words = word;
+    form.slots.push_back(slot);
   }
   for (const std::string_view list : row.operands)
     if (list.data()) form.operands.push_back(make_operands(list));
   return form;
 }
 
+constexpr std::size_t opcodes = [] {
+  std::size_t last = 0;
+  for (const Row& row : rows) last = std::max(last, std::size_t(row.opcode));
+  return last + 1;
+}();
+
+// Where the rows of each instruction stand: the first, and after each the next; `none` after the last.
+struct RowIndex {
+  static constexpr std::uint16_t none = 0xFFFF;
+  std::array<std::uint16_t, opcodes> first{};
+  std::array<std::uint16_t, std::size(rows)> next{};
+};
+
+constexpr RowIndex row_index = [] {
+  RowIndex out;
+  out.first.fill(RowIndex::none);
+  for (std::size_t i = std::size(rows); i-- > 0;) {
+    std::uint16_t& first = out.first[std::size_t(rows[i].opcode)];
+    out.next[i] = first;
+    first = std::uint16_t(i);
+  }
+  return out;
+}();
+
+std::size_t first_row(isa::Opcode op) {
+  return std::size_t(op) < opcodes ? row_index.first[std::size_t(op)] : RowIndex::none;
+}
+
 }  // namespace
+
+bool Form::Slot::has(std::string_view modifier) const {
+  for (std::size_t at = 0; (at = words.find(modifier, at)) != words.npos; ++at) {
+    const std::size_t end = at + modifier.size();
+    if ((at == 0 || words[at - 1] == '|') && (end == words.size() || words[end] == '|')) return true;
+  }
+  return false;
+}
+
+std::vector<std::string_view> Form::Slot::alternatives() const { return split(words, '|'); }
 
 // A file has few of the instructions: their rows alone are taken apart, when the first of them is met.
 std::span<const Form> find_forms(isa::Opcode op) {
@@ -111,8 +149,8 @@ std::span<const Form> find_forms(isa::Opcode op) {
   const std::lock_guard lock(taking);
   const auto [at, is_new] = taken.try_emplace(op);
   if (is_new)
-    for (const Row& row : rows)
-      if (row.opcode == op) at->second.push_back(make_form(row));
+    for (std::size_t i = first_row(op); i != RowIndex::none; i = row_index.next[i])
+      at->second.push_back(make_form(rows[i]));
   return at->second;
 }
 

@@ -36,14 +36,11 @@ Order order(std::string_view m) {
   return isa::parse_space(m) ? Order::spaces : Order::free;
 }
 
-bool has(const Form::Slot& slot, std::string_view modifier) {
-  return std::find(slot.alternatives.begin(), slot.alternatives.end(), modifier) != slot.alternatives.end();
-}
-
 std::string missing(const Form::Slot& slot) {
-  if (slot.alternatives.size() == 1) return "no ." + std::string(slot.alternatives[0]);
+  const auto alternatives = slot.alternatives();
+  if (alternatives.size() == 1) return "no ." + std::string(alternatives[0]);
   std::string out = "none of";
-  for (std::string_view a : slot.alternatives) out += " ." + std::string(a);
+  for (const std::string_view a : alternatives) out += " ." + std::string(a);
   return out;
 }
 
@@ -62,23 +59,39 @@ bool is_repeatable(isa::Opcode op, std::string_view m) {
   return std::find(std::begin(words), std::end(words), m) != std::end(words);
 }
 
-// Each modifier fills a slot, each slot at most once.
-ModifierFit fit_modifiers(const Form& form, isa::Opcode op, std::span<const std::string> modifiers) {
+// A modifier of an instruction, and its class.
+struct Ordered {
+  std::string_view text{};
+  Order order = Order::free;
+};
+
+std::vector<Ordered> ordered(std::span<const std::string> modifiers) {
+  std::vector<Ordered> out;
+  out.reserve(modifiers.size());
+  for (const std::string& m : modifiers) out.push_back({m, order(m)});
+  return out;
+}
+
+// Each modifier fills a slot, each slot at most once. Up to the first that fills none, or to the last.
+enum class Extent : std::uint8_t { first_misfit, whole };
+ModifierFit fit_modifiers(const Form& form, isa::Opcode op, std::span<const Ordered> modifiers, Extent extent) {
   ModifierFit out;
   std::vector<bool> filled(form.slots.size());
   std::array<std::size_t, 6> next{};  // by Order: slots before are past
-  for (const std::string& m : modifiers) {
+  for (const Ordered& m : modifiers) {
     bool repeated = false, taken = false;
-    std::size_t& from = next[std::size_t(order(m))];
+    std::size_t& from = next[std::size_t(m.order)];
     for (std::size_t i = from; i < form.slots.size() && !taken; ++i) {
-      if (!has(form.slots[i], m) || (form.slots[i].first && &m != modifiers.data())) continue;
+      if ((form.slots[i].first && &m != modifiers.data()) || !form.slots[i].has(m.text)) continue;
       taken = !filled[i];
-      repeated |= filled[i] && is_repeatable(op, m);
+      repeated |= filled[i] && is_repeatable(op, m.text);
       filled[i] = true;
-      if (taken && order(m) != Order::free) from = i + 1;
+      if (taken && m.order != Order::free) from = i + 1;
     }
     out.taken += taken || repeated;
-    if (!taken && !repeated && out.complaint.empty()) out.complaint = "." + m;
+    if (taken || repeated) continue;
+    if (out.complaint.empty()) out.complaint = "." + std::string(m.text);
+    if (extent == Extent::first_misfit) return out;
   }
   for (std::size_t i = 0; i < filled.size(); ++i)
     if (!filled[i] && !form.slots[i].optional && out.complaint.empty()) out.complaint = missing(form.slots[i]);
@@ -98,22 +111,29 @@ class FormCheck {
 
   // Whether the instruction has one of its forms.
   bool run() {
+    const std::vector<Ordered> modifiers = ordered(op_.instruction->modifiers);
     for (const Form& form : forms_) {
-      ModifierFit fit = fit_modifiers(form, op_.opcode, op_.instruction->modifiers);
-      if (!fit.complaint.empty()) {
-        if (best_modifiers_.complaint.empty() || fit.taken > best_modifiers_.taken) best_modifiers_ = std::move(fit);
-        continue;
-      }
+      if (!fit_modifiers(form, op_.opcode, modifiers, Extent::first_misfit).complaint.empty()) continue;
       modifiers_fit_ = true;
       if (!check_tcgen05_modifiers(code_, op_, profile_, sink_)) return false;
       if (const OperandList* list = find_operands(form))
         return check_tcgen05_values(code_, op_, list->letters, sink_) && check_compression(code_, op_, sink_) &&
                check_video(code_, op_, sink_);
     }
-    return modifiers_fit_ ? refuse_operands() : refuse_modifier(best_modifiers_.complaint);
+    return modifiers_fit_ ? refuse_operands() : refuse_modifier(nearest_complaint(modifiers));
   }
 
  private:
+  // What the form complains of that takes the most modifiers, the first of several.
+  std::string nearest_complaint(std::span<const Ordered> modifiers) const {
+    ModifierFit best;
+    for (const Form& form : forms_) {
+      ModifierFit fit = fit_modifiers(form, op_.opcode, modifiers, Extent::whole);
+      if (best.complaint.empty() || fit.taken > best.taken) best = std::move(fit);
+    }
+    return best.complaint;
+  }
+
   bool refuse_modifier(std::string got) {
     if (is_newer()) return combination_ = got + " on", false;
     refuse(rules::form_modifier(false), {code_, op_}, std::move(got));
@@ -170,7 +190,6 @@ class FormCheck {
   const std::span<const Form> forms_;
   const rules::Profile profile_;
   diag::Sink& sink_;
-  ModifierFit best_modifiers_{};
   bool modifiers_fit_ = false;
   const OperandList* best_ = nullptr;
   std::size_t best_length_ = 0;
@@ -216,7 +235,7 @@ class Signature {
 std::string unknown_modifier(const ir::Operation& op, std::span<const Form> forms) {
   for (const std::string& m : op.modifiers.others) {
     const auto has_it = [&](const Form& form) {
-      return std::any_of(form.slots.begin(), form.slots.end(), [&](const Form::Slot& s) { return has(s, m); });
+      return std::any_of(form.slots.begin(), form.slots.end(), [&](const Form::Slot& s) { return s.has(m); });
     };
     if (std::none_of(forms.begin(), forms.end(), has_it)) return m;
   }

@@ -39,9 +39,12 @@ struct OperandList {
 /// One row of forms.def, taken apart.
 struct Form {
   struct Slot {
-    std::vector<std::string_view> alternatives{};
+    std::string_view words{};  // with | between them
     bool optional = false;
     bool first = false;  // must come before every other modifier
+
+    bool has(std::string_view modifier) const;
+    std::vector<std::string_view> alternatives() const;
   };
   std::vector<Slot> slots{};
   std::vector<OperandList> operands{};

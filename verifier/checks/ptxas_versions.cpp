@@ -18,6 +18,11 @@ using Kind = ir::Argument::Kind;
 
 bool any(const ir::Code&, const ir::Operation&) { return true; }
 
+bool before_hopper(const ir::Code& code, const ir::Operation&) {
+  const auto target = code.module->target();
+  return target && !isa::has_clusters(*target);
+}
+
 bool writes_twice(const ir::Code& code, const ir::Operation& op) {
   std::vector<ir::RegisterId> written = code.written(op);
   std::sort(written.begin(), written.end());
@@ -77,6 +82,19 @@ constexpr PtxasRow ptxas_rows[] = {
 #undef PTXAS
 };
 
+// Few instructions have a row.
+bool has_rows(isa::Opcode opcode) {
+  static const auto opcodes = [] {
+    std::vector<bool> out;
+    for (const PtxasRow& row : ptxas_rows) {
+      out.resize(std::max(out.size(), std::size_t(row.opcode) + 1));
+      out[std::size_t(row.opcode)] = true;
+    }
+    return out;
+  }();
+  return std::size_t(opcode) < opcodes.size() && opcodes[std::size_t(opcode)];
+}
+
 bool has_modifiers(const ir::Operation& op, std::string_view wanted) {
   const std::vector<std::string>& written = op.instruction->modifiers;
   while (!wanted.empty()) {
@@ -133,7 +151,7 @@ rules::Verdict verdict_of(const PtxasRow& row, std::optional<PtxasVersion> asked
 
 // What the target and the .version have, and the version of ptxas does not know.
 bool check_features(const ir::Code& code, const ir::Operation& op, PtxasVersion asked, diag::Sink& sink) {
-  for (const isa::Feature f : ops::features(op)) {
+  for (const isa::Feature f : ops::features(code, op)) {
     const PtxVersion needed = isa::lowest_version(f);
     const bool has_it = code.module->version >= needed;  // where not, that is what is wrong
     if (has_it &&
@@ -149,6 +167,7 @@ void check_ptxas_versions(const ir::Code& code, const std::vector<bool>& malform
                           diag::Sink& sink) {
   for (std::size_t i = 0; i < code.operations.size(); ++i) {
     const ir::Operation& op = code.operations[i];
+    if (!asked && !has_rows(op.opcode)) continue;
     // What has no model is marked too, and its form is right.
     const bool has_form = !malformed[i] || !ops::without_model(op).empty();
     if (!has_form || (asked && !check_features(code, op, *asked, sink))) continue;

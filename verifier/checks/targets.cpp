@@ -26,9 +26,9 @@ std::string instead(isa::Target t) {
 std::string lacking_feature(isa::Feature f, isa::Opcode opcode, isa::Target target, isa::PtxVersion version) {
   std::string what(isa::spelling(f));
   const std::string name(isa::spelling(opcode));
-  if (isa::has(f, target) && !what.starts_with(name)) what += " of " + name;
+  if (isa::has(f, target) && what.find(name) == what.npos) what += " of " + name;
   what += " with .version " + spelling(version);
-  if (isa::has(f, target)) return what + ", which needs " + spelling(isa::lowest_version(f));
+  if (isa::has(f, target)) return what + ", which needs " + spelling(isa::lowest_version(f, target));
   return what + " and .target " + isa::spelling(target);
 }
 
@@ -65,7 +65,7 @@ void check_targets(const Facts& facts) {
     if (facts.target && is_tcgen05 && !lacking)
       lacking = judge(facts.sink, rules::target_tcgen05(*facts.target), subject, instead(*facts.target));
     if (facts.target && (!is_tcgen05 || isa::has_tcgen05(*facts.target)))
-      for (isa::Feature f : ops::features(op)) {
+      for (isa::Feature f : ops::features(facts.code, op)) {
         const rules::Verdict v = rules::target_feature(f, *facts.target, facts.module.version);
         if (!v.broken()) continue;
         broken(facts.sink, v, subject, lacking_feature(f, op.opcode, *facts.target, facts.module.version));

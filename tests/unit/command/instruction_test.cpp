@@ -132,7 +132,7 @@ TEST_CASE("every modifier that a form has is explained") {
   for (const isa::Opcode opcode : isa::all_opcodes)
     for (const verifier::Form& form : verifier::find_forms(opcode))
       for (const verifier::Form::Slot& slot : form.slots)
-        for (const std::string_view word : slot.alternatives) {
+        for (const std::string_view word : slot.alternatives()) {
           const std::vector<std::string> written{std::string(word)};
           if (isa::decode_modifiers(written).others.empty()) continue;  // the question and the answer have names
           ++asked;

@@ -149,6 +149,7 @@ std::array<u32, 32> scales(const Problem& p, const Matrix& m, bool of_a, int byt
 
 void add(Registers& to, const Registers& more) { to.insert(to.end(), more.begin(), more.end()); }
 
+// In braces, of scales and their metadata, the first register counts alone.
 void check(const Case& c, unsigned seed) {
   std::mt19937 random(seed);
   const Problem p(c, random);
@@ -163,12 +164,13 @@ void check(const Case& c, unsigned seed) {
           c.types + " " + d + ", " + names("%r", nd, na) + ", " + names("%r", nd + na, nb) + ", " + old;
   if (c.sparse) {
     const std::string metadata_register = "%r" + std::to_string(in.size());
-    body += ", " + (c.scales ? "{" + metadata_register + "}" : metadata_register) + ", " + std::to_string(c.selector);
+    body +=
+        ", " + (c.scales ? "{" + metadata_register + ", %r0}" : metadata_register) + ", " + std::to_string(c.selector);
     in.push_back(metadata(p));
   }
   if (c.scales) {
     const int byte_a = c.scales == 1 ? 3 : c.scales == 2 ? 2 : 0, byte_b = c.scales == 1 ? 1 : 0;
-    body += ", {%r" + std::to_string(in.size()) + "}, {" + std::to_string(byte_a) + ", 1}, %r" +
+    body += ", {%r" + std::to_string(in.size()) + ", %r0}, {" + std::to_string(byte_a) + ", 1}, %r" +
             std::to_string(in.size() + 1) + ", {" + std::to_string(byte_b) + ", 3}";
     in.push_back(scales(p, p.sfa, true, byte_a, 1));
     in.push_back(scales(p, p.sfb, false, byte_b, 3));
