@@ -64,6 +64,9 @@ inline Operand sink() {
 /// The operand of a branch: labels share the plain name.
 inline Operand target(const std::string& label) { return Operand::named(label); }
 
+/// The matrix descriptor of what begins `offset` bytes after a shared address; `word` has its constant bits.
+U64 matrix_descriptor(const U32& address, std::uint64_t word, int offset, Here at);
+
 /// "tcgen05.alloc.cta_group::2"
 inline std::string cta_mnemonic(std::string_view opcode, isa::CtaGroup group) {
   return std::string(opcode) + "." + std::string(isa::spelling(group));

@@ -27,7 +27,7 @@ RingPosition start(Recorder& r, const RoleContext& role, const RingTurn& turn) {
   RingPosition p{r.fresh(ScalarType::b32), r.fresh(ScalarType::b32)};
   r.at_role_entry([&] {
     const Operand first = turn.by_warp ? apply("sub", U32(r, role.warp), role.first_warp, Here::nowhere()).operand()
-                                       : Operand::number(turn.first);
+                                       : Operand::number(turn.in_runs ? 0 : turn.first);
     r.emit("mov.b32", {p.stage, first}, Here::nowhere());
     r.emit("mov.b32", {p.phase, Operand::number(0)}, Here::nowhere());
   });
@@ -61,16 +61,22 @@ void advance(Recorder& r, const RingState& ring, const RingPosition& p, int step
   r.emit("xor.b32", {p.phase, p.phase, flip}, at);
 }
 
-}  // namespace
-
-SlotPlace next_slot(const Issuer& scope, RingState& ring, RingSide side, const RingTurn& turn, Here at) {
+// Where a role stands, which joins that side.
+const RingPosition& position_of(const Issuer& scope, RingState& ring, RingSide side, const RingTurn& turn) {
   Recorder& r = scope.recorder();
   RingUse& use = (side == RingSide::producer ? ring.producers : ring.consumers)[r.role_key()];
   use.turn = turn;
   if (turn.by_warp) use.turn.of = scope.role().warps();
   auto [position, is_new] = ring.positions.try_emplace({r.role_key(), side});
   if (is_new) position->second = start(r, scope.role(), turn);
-  const RingPosition& p = position->second;
+  return position->second;
+}
+
+}  // namespace
+
+SlotPlace next_slot(const Issuer& scope, RingState& ring, RingSide side, const RingTurn& turn, Here at) {
+  Recorder& r = scope.recorder();
+  const RingPosition& p = position_of(scope, ring, side, turn);
   const Operand stage = copy(r, p.stage, at), phase = copy(r, p.phase, at);
   const bool barriers = !ring.full.text.empty();
   const auto barrier = [&](const Operand& array) {
@@ -88,8 +94,19 @@ SlotPlace next_slot(const Issuer& scope, RingState& ring, RingSide side, const R
                   in_leader(ring.leader_empty, empty),
                   U32(r, stage),
                   U32(r, phase)};
-  advance(r, ring, p, use.turn.of, at);
+  const int warps = turn.by_warp ? scope.role().warps() : 1;
+  advance(r, ring, p, turn.in_runs ? 1 : turn.of * warps, at);
   return place;
+}
+
+void skip_slots(const Issuer& scope, RingState& ring, RingSide side, const RingTurn& turn, const U32& slots, Here at) {
+  Recorder& r = scope.recorder();
+  const RingPosition& p = position_of(scope, ring, side, turn);
+  const U32 ahead = apply("add", U32(r, copy(r, p.stage, at)), slots, at);
+  const U32 rounds = apply("div", ahead, ring.stages, at);
+  const U32 stage = apply("sub", ahead, apply("mul.lo", rounds, ring.stages, at), at);
+  r.emit("mov.b32", {p.stage, use(r, stage, at)}, at);
+  r.emit("xor.b32", {p.phase, p.phase, use(r, apply("and", rounds, 1, at), at)}, at);
 }
 
 TryWaitExtras wait_order(const RingState& ring) {

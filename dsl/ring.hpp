@@ -46,6 +46,8 @@ void publish_slot(Warpgroup& g, const AnyMbarrier& full, Here at);
 void release_slot(Warpgroup& g, const Mbarrier& empty, const RingTurn& turn, Here at);
 void release_slot(const Warp& w, const Mbarrier& empty, const RingTurn& turn, Here at);
 void release_slot(const Thread& t, const Mbarrier& empty, const RingTurn& turn, Here at);
+/// The role's next slots are those after `slots` others.
+void skip_slots(const Issuer& scope, RingState& ring, RingSide side, const RingTurn& turn, const U32& slots, Here at);
 /// Waits, as the ring's producer, until every slot is empty.
 void drain_ring(Thread t, RingState& ring, Here at);
 
@@ -83,6 +85,16 @@ class AnyRing {
   AnyRing turn(int first, int of) const { return AnyRing(*state_, {first, of}); }
   /// The same where the warps of a role take turns, inside of Warpgroup::each_warp.
   AnyRing by_warp() const { return AnyRing(*state_, {0, 1, true}); }
+  /// The same for a role whose warpgroup multiplies by RegisterSums, which gives slots back.
+  AnyRing by_mmas() const { return AnyRing(*state_, {0, 1, false, false, true}); }
+  /// The same for one of `of` such roles that take turns, each with a run of slots in a row, and skip those of the
+  /// others. A wait knows a slot's parity alone: a role waits for the first slot of its run after the role before it has
+  /// waited for the last one of its own, which the kernel ensures by an mbarrier.
+  AnyRing in_runs(int first, int of) const { return AnyRing(*state_, {first, of, false, true, true}); }
+  /// The next slots to read are those after `slots` others: of a role that takes runs.
+  void skip(const Issuer& scope, const U32& slots, Here at = {}) {
+    skip_slots(scope, *state_, RingSide::consumer, turn_, slots, at);
+  }
 
   /// The next slot to fill: waits until it is empty and announces its bytes on `full`; where several roles fill each
   /// slot, those of `parts`.

@@ -12,10 +12,10 @@ namespace {
 std::string mistake_in_turns(const RingUses& uses, const std::string& side, const std::string& ring) {
   std::set<int> firsts;
   const int of = uses.begin()->second.turn.of;
-  const bool by_warp = uses.begin()->second.turn.by_warp;
+  const bool by_warp = uses.begin()->second.turn.by_warp, in_runs = uses.begin()->second.turn.in_runs;
   for (const auto& [role, use] : uses) {
     const RingTurn& turn = use.turn;
-    if (turn.of != of || turn.by_warp != by_warp || turn.first < 0 || turn.first >= of ||
+    if (turn.of != of || turn.by_warp != by_warp || turn.in_runs != in_runs || turn.first < 0 || turn.first >= of ||
         !firsts.insert(turn.first).second)
       return "the " + side + " of " + ring + " take turns that do not fit together: with " +
              std::to_string(uses.size()) + " roles, one is turn(0, " + std::to_string(uses.size()) +
@@ -57,7 +57,9 @@ std::string mistake_in_parts(const RingState& ring) {
 
 // What arrives in the leader, or from the peer, other roles do not see.
 std::string mistake_in_pair(const RingState& ring, const std::set<const void*>& leaders) {
-  if (ring.filled_by_peer() && ring.consumers.size() > 1)
+  const bool multiply_all = std::all_of(ring.consumers.begin(), ring.consumers.end(),
+                                        [](const auto& use) { return use.second.turn.by_mmas; });
+  if (ring.filled_by_peer() && ring.consumers.size() > 1 && !multiply_all)
     return "the slots of " + ring.what() +
            " have halves that the peer fills, so only the role that multiplies reads them";
   if (!ring.leader_full) return "";
@@ -95,6 +97,7 @@ std::string mistake(const RingState& ring, const std::set<const void*>& leaders)
     if (!take_turns(uses)) continue;
     if (std::string found = mistake_in_turns(uses, producers ? "producers" : "consumers", ring.what()); !found.empty())
       return found;
+    if (uses.begin()->second.turn.in_runs) continue;
     if (std::string found = mistake_in_stages(ring, uses.begin()->second.turn.of); !found.empty()) return found;
   }
   if (!take_turns(ring.producers))

@@ -20,6 +20,8 @@ enum class RingSide : unsigned char { producer, consumer };
 struct RingTurn {
   int first = 0, of = 1;
   bool by_warp = false;  // each warp of the role takes a turn of its own
+  bool in_runs = false;  // a turn is as many slots in a row as the kernel says
+  bool by_mmas = false;  // the role multiplies, and gives slots back in both CTAs of a pair
   bool takes_all() const { return of == 1 && !by_warp; }
 };
 

@@ -16,5 +16,6 @@ rules::Verdict check_on(isa::Target target, const MmaSpec& mma, const TileShape&
 }
 
 bool has_launch_control(isa::Target target) { return isa::has(isa::Feature::launch_control, target); }
+bool has_register_sums(isa::Target target) { return isa::has(isa::Feature::wgmma, target); }
 
 }  // namespace kiln::dsl

@@ -13,4 +13,7 @@ rules::Verdict check_on(isa::Target, const MmaSpec&, const TileShape& a, const T
 /// Whether running CTAs can take over the work of those that have not started.
 bool has_launch_control(isa::Target);
 
+/// Whether its tensor core is wgmma, whose sums the warps that multiply have in their registers: RegisterSums.
+bool has_register_sums(isa::Target);
+
 }  // namespace kiln::dsl

@@ -108,15 +108,18 @@ void TensorCore::tcgen05_shift_down(const U32& address, Here at) {
 }
 
 U64 TensorCore::descriptor_of(const U32& address, isa::SharedDescriptor constant, int offset, Here at) {
-  const std::uint64_t word = role_->kernel->tensor_core->descriptor_word(constant);
-  const Operand units = rec_->pure(ScalarType::b32, "shr.u32", {use(*rec_, address, at), Operand::number(4)}, at);
+  return matrix_descriptor(address, role_->kernel->tensor_core->descriptor_word(constant), offset, at);
+}
+
+U64 matrix_descriptor(const U32& address, std::uint64_t word, int offset, Here at) {
+  Recorder& r = address.recorder();
+  const Operand units = r.pure(ScalarType::b32, "shr.u32", {use(r, address, at), Operand::number(4)}, at);
   const Operand mask = Operand::bits(isa::descriptor_address_mask / isa::descriptor_unit_bytes);
-  const Operand field = rec_->pure(ScalarType::b32, "and.b32", {units, mask}, at);
-  const Operand wide = rec_->pure(ScalarType::b64, "cvt.u64.u32", {field}, at);
-  const Operand base = rec_->pure(ScalarType::b64, "or.b64", {wide, Operand::bits(word)}, at);
-  if (offset == 0) return {*rec_, base};
-  return {*rec_,
-          rec_->pure(ScalarType::b64, "add.s64", {base, Operand::number(offset / isa::descriptor_unit_bytes)}, at)};
+  const Operand field = r.pure(ScalarType::b32, "and.b32", {units, mask}, at);
+  const Operand wide = r.pure(ScalarType::b64, "cvt.u64.u32", {field}, at);
+  const Operand base = r.pure(ScalarType::b64, "or.b64", {wide, Operand::bits(word)}, at);
+  if (offset == 0) return {r, base};
+  return {r, r.pure(ScalarType::b64, "add.s64", {base, Operand::number(offset / isa::descriptor_unit_bytes)}, at)};
 }
 
 }  // namespace kiln::dsl

@@ -127,20 +127,6 @@ class WgmmaIssuer : public TensorCore {
   using TensorCore::require_feature;
 };
 
-// "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16"
-std::string mnemonic(const isa::MmaForm& f, const isa::MmaShape& s, int columns) {
-  return dotted(
-      {"wgmma.mma_async.sync.aligned",
-       "m" + std::to_string(isa::wgmma_m) + "n" + std::to_string(columns) + "k" + std::to_string(isa::mma_k(f, s)),
-       s.saturate ? "satfinite" : "", isa::spelling(s.d), isa::spelling(s.a), isa::spelling(s.b)});
-}
-
-std::vector<Operand> thread_sums(Recorder& r, ScalarType type, int columns) {
-  std::vector<Operand> out;
-  for (int i = 0; i < columns * isa::wgmma_m / (4 * isa::threads_per_warp); ++i) out.push_back(r.fresh(type));
-  return out;
-}
-
 // A word of the role that every thread computes once.
 class RoleEntry {
  public:
@@ -170,11 +156,6 @@ U32 place_of_sums(const RoleEntry& e, const U32& warp, const U32& lane, Here at)
   return e.sum(e.op("mul.lo", row, row_bytes), in_row);
 }
 
-// Waits until all but the last `groups` commits are done.
-void wait_for_groups(Recorder& r, int groups, Here at) {
-  r.emit("wgmma.wait_group.sync.aligned", {Operand::number(groups)}, at);
-}
-
 }  // namespace
 
 Wgmma::Multiplier& Wgmma::multiplier(TensorCore& t, Here at) {
@@ -193,13 +174,11 @@ Wgmma::Multiplier& Wgmma::multiplier(TensorCore& t, Here at) {
     const U32 lane = e.op("and", e.word(role.thread), isa::threads_per_warp - 1);
     m.group = e.op("div", warp, isa::warps_per_warpgroup).operand();
     m.lane = lane.operand();
-    m.arrives = e.compare("setp.lt.u32", m.lane, in_pairs() ? 2 : 1);
     m.first_thread = e.compare("setp.eq.u32", role.thread, first_warp_ * isa::threads_per_warp);
     m.place = place_of_sums(e, warp, lane, at).operand();
-    m.pending = r.fresh(ScalarType::b32);
-    r.emit("mov.b32", {m.pending, Operand::number(0)}, at);
+    m.slot.emplace(r, m.lane, in_pairs(), at);
   });
-  role.at_exit.push_back([this, thread = t, at]() mutable { finish(thread, at); });
+  role.at_exit.push_back([this, thread = t, at]() mutable { multiplier_->slot->finish(thread.recorder(), at); });
   return m;
 }
 
@@ -240,47 +219,18 @@ void Wgmma::mma(TensorCore& thread, const MmaCall& call, MmaOperands o, const Ti
     const auto first = m.sums.begin() + long(part * registers);
     const int units = part * part_bytes / isa::descriptor_unit_bytes;
     const Operand b = units == 0 ? o.b : r.pure(ScalarType::b64, "add.s64", {o.b, Operand::number(units)}, at);
-    std::vector<Operand> operands{Operand::vector({first, first + long(registers)}), o.a, b, o.enable_input_d};
-    const auto sign = [&](bool negate) { operands.push_back(Operand::number(negate ? -1 : 1)); };
-    if (isa::is_floating(shape.a)) sign(shape.negate_a), sign(shape.negate_b);
-    const auto transposed = [](isa::Major major) { return Operand::number(major == isa::Major::MN ? 1 : 0); };
-    if (form.kind == isa::MmaKind::f16)
-      operands.insert(operands.end(), {transposed(shape.a_major), transposed(shape.b_major)});
-    r.emit(mnemonic(form, shape, columns), std::move(operands), at);
+    issue_wgmma(r, form, shape, columns, {first, first + long(registers)}, {o.a, b, o.enable_input_d}, at);
   }
-}
-
-// Arrives for each warp on the mbarrier that waits for MMAs which are done by now; in a pair in both CTAs.
-void Wgmma::release_pending(TensorCore& t, Here at) {
-  Recorder& r = t.recorder();
-  const Multiplier& m = multiplier(t, at);
-  const Operand here = r.fresh(ScalarType::pred);
-  r.emit("setp.ne.and.u32", {here, m.pending, Operand::number(0), m.arrives}, at);
-  if (!in_pairs()) {
-    r.emit_if(here, false, "mbarrier.arrive.shared::cta.b64", {sink(), Operand::address(m.pending)}, at);
-    return;
-  }
-  const Operand there = r.fresh(ScalarType::b32);
-  r.emit_if(here, false, "mapa.shared::cluster.u32", {there, m.pending, m.lane}, at);
-  // Without a scope: the arrival says that reads are done, and the wait for them orders that. A release.cluster would
-  // be a fence of the whole GPU, each time (a third of the kernel's time on an H200).
-  r.emit_if(here, false, "mbarrier.arrive.shared::cluster.b64", {sink(), Operand::address(there)}, at);
 }
 
 void Wgmma::commit(TensorCore& t, const Mbarrier& b, Here at) {
   Recorder& r = t.recorder();
-  const Multiplier& m = multiplier(t, at);
+  Multiplier& m = multiplier(t, at);
   if (std::exchange(is_open_, false)) r.emit("wgmma.commit_group.sync.aligned", {}, at);
-  if (b.releases) {  // a slot: the role that fills it can wait for one more group
-    // Every warp that multiplies gives it back, in a pair to both CTAs.
-    AnyMbarrier(b).count(r, multiplying_warps * (in_pairs() ? 2 : 1));
-    wait_for_groups(r, 1, at);
-    release_pending(t, at);
-    r.emit("mov.b32", {m.pending, use(r, b.address, at)}, at);
-    return;
-  }
-  finish(t, at);
-  r.emit("mov.b32", {m.pending, Operand::number(0)}, at);
+  // A slot: the role that fills it can wait for one more group.
+  if (b.releases) return m.slot->commit(r, b, multiplying_warps, at);
+  m.slot->finish(r, at);
+  m.slot->reset(r, at);
   r.emit_if(m.first_thread, false, "mbarrier.arrive.shared::cta.b64", {sink(), address_of(r, b.address, at)}, at);
   hand_over_sums(t, at);
 }
@@ -289,11 +239,6 @@ void Wgmma::commit(TensorCore& t, const Mbarrier& b, Here at) {
 void Wgmma::commit(TensorCore& t, const Mbarrier& b, const U32&, Here at) { commit(t, b, at); }
 void Wgmma::commit(TensorCore& t, const Mbarrier& b, const WideMulticast&, Here at) { commit(t, b, at); }
 void Wgmma::commit_to_all(TensorCore& t, const Mbarrier& b, Here at) { commit(t, b, at); }
-
-void Wgmma::finish(TensorCore& t, Here at) {
-  wait_for_groups(t.recorder(), 0, at);
-  release_pending(t, at);
-}
 
 void Wgmma::hand_over_sums(TensorCore& t, Here at) {
   Recorder& r = t.recorder();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dsl/tensor_core_target.hpp"
+#include "dsl/wgmma_issue.hpp"
 #include "ptx/isa/wgmma.hpp"
 
 namespace kiln::dsl {
@@ -24,7 +25,12 @@ class Wgmma : public TensorCoreTarget {
   int warps(int of_roles) const override { return multiplier_ ? first_warp_ + multiplying_warps : of_roles; }
   int ctas_per_sm() const override { return multiplier_ ? 1 : 0; }
   int sum_width() const override { return multiplies_fp8_ ? isa::wgmma_fp8_width : 0; }
-  bool pairs_end_together() const override { return multiplier_.has_value(); }
+  bool pairs_end_together() const override { return multiplier_.has_value() || in_registers_; }
+  /// Roles keep sums of such MMAs in registers of their own: RegisterSums.
+  void multiplies_in_registers(const isa::MmaForm& form) {
+    in_registers_ = true;
+    multiplies_fp8_ = multiplies_fp8_ || form.kind == isa::MmaKind::f8f6f4;
+  }
   const RoleContext* moved_role() const override { return multiplier_ ? multiplier_->role : nullptr; }
   std::vector<ir::Statement> moved_role_code(Recorder&, std::vector<ir::Statement> recorded) override;
 
@@ -55,10 +61,9 @@ class Wgmma : public TensorCoreTarget {
     std::vector<ir::Operand> sums{};
     ir::Operand group{};         // 0 or 1
     ir::Operand lane{};          // of the warp
-    ir::Operand arrives{};       // whether it arrives on the mbarriers of a CTA: lane n on those of rank n
     ir::Operand first_thread{};  // whether it is the role's first
     ir::Operand place{};         // from a chunk's start to this thread's first sum
-    ir::Operand pending{};       // the mbarrier that the commit before the last one is for; 0: none
+    std::optional<SlotUnderWay> slot{};
   };
   // The chunk that the storing role reads, and how many of its columns it has read.
   struct Reading {
@@ -68,8 +73,6 @@ class Wgmma : public TensorCoreTarget {
 
   bool in_pairs() const { return group_ == isa::CtaGroup::two; }
   Multiplier& multiplier(TensorCore&, Here at);
-  void release_pending(TensorCore&, Here at);
-  void finish(TensorCore&, Here at);
   void hand_over_sums(TensorCore&, Here at);
   void read_block(Warpgroup&, int block, std::vector<ir::Operand>& out, Here at);
 
@@ -79,7 +82,7 @@ class Wgmma : public TensorCoreTarget {
   int columns_ = 0;                     // of the accumulator
   std::vector<RingState*> unplaced_{};  // rings that take as many slots as there is room for
   std::optional<Multiplier> multiplier_{};
-  bool multiplies_fp8_ = false;
+  bool multiplies_fp8_ = false, in_registers_ = false;
   bool is_open_ = false;              // MMAs were issued that no commit followed
   std::optional<Reading> reading_{};
   int next_column_ = 0;  // that the storing role must read

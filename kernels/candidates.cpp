@@ -50,7 +50,7 @@ class Variations {
 // their sums are not stored by rows of the epilogue's width. Parts of K are tried where they are given: the estimate
 // does not know yet what adding them costs a persistent kernel. The swizzle stays: a shorter span only takes more
 // boxes. Slots come last, as many as fit.
-Variations variations(const GemmProblem& p, const Sizes& sizes) {
+Variations variations(const GemmProblem& p, isa::Target target, const Sizes& sizes) {
   Variations v(given_plan(p, sizes).strategy, sizes);
   if (!v.is_given("tile")) {
     v.vary("cta-group", &GemmStrategy::group, {cta_group_1, cta_group_2});
@@ -61,7 +61,11 @@ Variations variations(const GemmProblem& p, const Sizes& sizes) {
   const auto stores_rows = [](const GemmStrategy& s) { return !s.swapped && s.splits == 1 && !s.tma_store; };
   v.vary("swap-operands", &GemmStrategy::swapped, {false, true});
   v.vary("tma-store", &GemmStrategy::tma_store, {false, true}, is_whole);
-  v.vary("accumulators", &GemmStrategy::accumulators, {1, 2, 4});
+  if (has_register_sums(target))
+    v.vary("storers", &GemmStrategy::storers, {Storers::others, Storers::together, Storers::by_turns},
+           [](const GemmStrategy& s) { return s.tma_store; });
+  v.vary("accumulators", &GemmStrategy::accumulators, {1, 2, 4},
+         [](const GemmStrategy& s) { return !s.multipliers_store(); });
   v.vary("epilogue-width", &GemmStrategy::epilogue_width, {8, 16, 32, 64}, stores_rows);
   v.vary("rows-together", &GemmStrategy::rows_together, {0, 4, 8, 16}, is_whole);
   v.vary("launch-control", &GemmStrategy::launch_control, {false, true});
@@ -82,6 +86,7 @@ std::uint64_t box_rows(const TileShape& tile) { return std::uint64_t(tile.blocks
 bool is_legal(const GemmPlan& plan, isa::Target target) {
   if (!plan.check().ok() || !plan.limit().empty()) return false;
   if (plan.strategy.launch_control && !has_launch_control(target)) return false;
+  if (plan.strategy.multipliers_store() && !has_register_sums(target)) return false;
   return check_on(target, plan.mma, plan.a_tile, plan.b_tile).ok();
 }
 
@@ -115,7 +120,7 @@ launch::Tiling tiling(const GemmPlan& plan, const Sizes& sizes) {
 
 std::vector<Candidate> candidates(const GemmProblem& problem, isa::Target target, const Sizes& sizes) {
   const GemmProblem p = given_plan(problem, sizes).problem;
-  const Variations tried = variations(p, sizes);
+  const Variations tried = variations(p, target, sizes);
   std::vector<Candidate> legal;
   const auto add = [&](const GemmStrategy& s) {
     const GemmPlan plan(p, s);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "dsl/register_sums.hpp"
 #include "kernels/partials.hpp"
 
 namespace kiln::kernels {
@@ -98,6 +99,46 @@ CopyOut copied_result(KernelBuilder& gemm, ElementType element) {
   }
 }
 
+// The same out of the registers of two warpgroups that multiply: blocks of 64 rows, each warp by stmatrix its 16.
+template <class T, int columns>
+class RegistersResult {
+ public:
+  using Tile = SharedTile<T, isa::wgmma_m, columns, K_major, columns == 64 ? swizzle_128B : swizzle_64B>;
+
+  explicit RegistersResult(KernelBuilder& gemm)
+      : map_(gemm.param<TensorMap<Tile>>("D")),
+        out_{gemm.store_ring<GemmPlan::multiplier_blocks, Tile>("out_0"),
+             gemm.store_ring<GemmPlan::multiplier_blocks, Tile>("out_1")} {}
+
+  // Stores the sums of the warpgroup `which`, which belong at (row, col).
+  void operator()(Warpgroup& g, int which, const RegisterSums& sums, int sum_columns, const U32& row,
+                  const U32& col) {
+    using Block = Fragment<T, 16, 16>;
+    const U32 of_warp = apply("and", apply("shr", g.row(), 1, nowhere), 0x30, nowhere);  // 16 rows a warp
+    for (int block = 0; block < sums.blocks(); ++block)
+      for (int c = 0; c < sum_columns; c += columns) {
+        const auto slot = out_[std::size_t(which)].acquire(g);
+        for (int i = 0; i < columns; i += Block::cols) {
+          const AnyRegisters values = converted(sums.columns(block, c + i, Block::cols), element_type<T>);
+          g.template stmatrix<Block>(slot, of_warp, i,
+                                     Registers<T, Block::elements>(values.recorder(), values.operands()));
+        }
+        out_[std::size_t(which)].publish(g, slot, map_.at(row + block * Tile::rows, col + c));
+      }
+  }
+
+ private:
+  TensorMap<Tile> map_;
+  std::array<StoreRing<GemmPlan::multiplier_blocks, Tile>, 2> out_;
+};
+using RegistersOut = std::function<void(Warpgroup& g, int which, const RegisterSums& sums, int columns, const U32& row,
+                                        const U32& col)>;
+template <class T>
+RegistersOut registers_result(KernelBuilder& gemm, int columns) {
+  if (columns == 64) return RegistersResult<T, 64>(gemm);
+  return RegistersResult<T, 32>(gemm);
+}
+
 // Where the parts of a slot stand; -1: there is no such part.
 struct SlotPlaces {
   int a = 0, b = 1, up = -1, metadata = -1, sfa = -1, sfb = -1;
@@ -129,13 +170,15 @@ class Generator {
  public:
   Generator(const GemmPlan& plan, Target target)
       : plan_(plan),
-        gemm_(std::string(plan.problem.name), target, plan.strategy.launch_control ? warps<7> : warps<6>,
-              plan.strategy.group),
+        gemm_(std::string(plan.problem.name), target, warps_of(plan.strategy), plan.strategy.group),
         places_(plan) {}
 
   Kernel build();
 
  private:
+  static WarpCount warps_of(const GemmStrategy& s) {
+    return s.multipliers_store() ? warps<9> : s.launch_control ? warps<7> : warps<6>;
+  }
   void declare_sides();
   void place_sides();
   void deal_out(const U32& rows, const U32& columns);
@@ -152,6 +195,7 @@ class Generator {
                  const std::optional<U32>& chunk, const U32& block);
   void multiply(Thread& t);
   void multiply_slot(Thread& t, const AnyAccumulatorSlot& d, const OperandOf<U32>& first_row, const U32& block);
+  void multiply_and_store(Warpgroup& g, int which);
   void store(Warpgroup& g);
   StoreSums store_of(const Result& d, const U32& row) const;
   void store_columns(Warpgroup& g, const AnyTmem& sums, const U32& col, const StoreSums& store);
@@ -169,6 +213,8 @@ class Generator {
     const U32 part = tile.row % splits(), first = part * *k_blocks_ / splits();
     return {part, first, (part + 1) * *k_blocks_ / splits() - first};
   }
+  // Two warpgroups multiply and store tiles of their own, and take turns.
+  bool takes_turns() const { return plan_.strategy.storers == Storers::by_turns; }
   bool is_split() const { return plan_.strategy.splits > 1; }
   int splits() const { return plan_.strategy.splits; }
   // The extents of what tiles cover: D, or D transposed.
@@ -185,6 +231,8 @@ class Generator {
   std::optional<U32> m_, n_;
   std::optional<Result> d_;  // one of these two
   CopyOut copy_out_;
+  RegistersOut registers_out_;
+  std::vector<Mbarrier> turns_;  // of each warpgroup that takes turns: its partner has waited for all slots of a tile
   std::optional<U32> k_blocks_, row_tiles_, column_tiles_, rank_;
   std::optional<Partials> partials_;
   RoleStep epilogue_;
@@ -230,7 +278,10 @@ Kernel Generator::build() {
   if (is_dual) up_.emplace(gemm_, "Up", plan_.b_tile, problem().is_batched);
   declare_sides();
   std::optional<AnyPointer> elements;
-  if (plan_.strategy.tma_store)
+  if (plan_.strategy.multipliers_store())
+    registers_out_ = problem().d == element_type<bf16> ? registers_result<bf16>(gemm_, plan_.multiplier_columns())
+                                                       : registers_result<f16>(gemm_, plan_.multiplier_columns());
+  else if (plan_.strategy.tma_store)
     copy_out_ = copied_result(gemm_, problem().d);
   else
     elements.emplace(gemm_.pointer("D", problem().d));
@@ -246,7 +297,10 @@ Kernel Generator::build() {
   }
 
   in_.emplace(gemm_.ring("in", plan_.strategy.stages, places_.parts));
-  acc_.emplace(gemm_.accumulator_ring("acc", plan_.strategy.accumulators, plan_.sum_columns(), problem().sums));
+  if (takes_turns())
+    for (const char* name : {"turn_0", "turn_1"}) turns_.push_back(gemm_.mbarrier<isa::warps_per_warpgroup>(name));
+  if (!plan_.strategy.multipliers_store())
+    acc_.emplace(gemm_.accumulator_ring("acc", plan_.strategy.accumulators, plan_.sum_columns(), problem().sums));
   place_sides();
   row_tiles_.emplace(gemm_.ceil_div(tiled_rows(), std::uint32_t(mma.M())));
   column_tiles_.emplace(gemm_.ceil_div(tiled_columns(), std::uint32_t(mma.N())));
@@ -255,6 +309,12 @@ Kernel Generator::build() {
   deal_out(is_split() ? all_rows * splits() : all_rows, *column_tiles_);
   rank_.emplace(gemm_.pair_rank());
 
+  if (plan_.strategy.multipliers_store()) {
+    gemm_.role("multiply_0", warpgroup<0>, [&](Warpgroup& g) { multiply_and_store(g, 0); });
+    gemm_.role("multiply_1", warpgroup<1>, [&](Warpgroup& g) { multiply_and_store(g, 1); });
+    gemm_.role("load", warp<8>.elect(), [&](Thread t) { load(t); });
+    return gemm_.build();
+  }
   gemm_.role("load", warp<4>.elect(), [&](Thread t) { load(t); });
   gemm_.role("mma", leader_cta, warp<5>.elect(), [&](Thread t) { multiply(t); });
   if (handed_out_) gemm_.role("schedule", leader_cta, warp<6>.elect(), [&](Thread t) { t.hand_out(*handed_out_); });
@@ -351,6 +411,35 @@ void Generator::multiply_slot(Thread& t, const AnyAccumulatorSlot& d, const Oper
     if (up_) product(1, places_.up, isa::Collector::a_lastuse);
   }
   t.commit(slot.empty, all_ctas);
+}
+
+// MMAs and epilogue of the same warps: of two warpgroups each has half of a tile's rows, or every other tile. Slots come
+// in the order of tiles; a warpgroup skips those of its partner's.
+void Generator::multiply_and_store(Warpgroup& g, int which) {
+  const MmaSpec& mma = plan_.mma;
+  const int blocks = mma.a_rows() / isa::wgmma_m, own = takes_turns() ? blocks : 1;
+  AnyRing in = takes_turns() ? in_->in_runs(which, 2) : in_->by_mmas();
+  RegisterSums sums(g, mma, takes_turns() ? 0 : which, own);
+  Var<U32> parity = g.var(which == 0 ? 1 : 0);  // the first one does not wait for its first turn
+  if (takes_turns() && which == 1) in.skip(g, *k_blocks_);
+  g.loop(takes_turns() ? tiles_->turn(which, 2) : *tiles_, [&](TilePlace tile) {
+    if (takes_turns()) {
+      g.wait(turns_[std::size_t(which)], Phase(parity));
+      parity ^= 1;
+    }
+    g.loop(*k_blocks_, [&](U32 block) {
+      const AnySlot slot = in.wait(g);
+      sums.multiply(slot.tile(places_.a, plan_.a_tile), slot.tile(places_.b, plan_.b_tile), block != 0);
+      sums.commit(slot.empty);
+    });
+    if (takes_turns()) {
+      g.arrive_after_loads(turns_[std::size_t(1 - which)]);
+      in.skip(g, *k_blocks_);
+    }
+    sums.finish();
+    const U32 row = tile.row * mma.M() + *rank_ * mma.a_rows() + (takes_turns() ? 0 : which * isa::wgmma_m);
+    registers_out_(g, which, sums, mma.N(), row, tile.column * mma.N());
+  });
 }
 
 // The epilogue --------------------------------------------------------------------------------------------------------

@@ -13,9 +13,17 @@
 
 namespace kiln::kernels {
 
+/// Whose warps store the sums of a tile.
+enum class Storers : unsigned char {
+  others,    // a warpgroup that does nothing else
+  together,  // the two warpgroups that multiply, half of the rows each, out of their registers: wgmma alone
+  by_turns   // the same, but each has tiles of its own: one stores while the other multiplies
+};
+
 /// How: CTAs that share a tile, columns of a tile, stored bytes of a row of A along K in a slot, slots, accumulators,
 /// how operands lie in shared memory, how many columns the epilogue stores at a time, the order of tiles, which operand
-/// has their rows, how D is stored, and how many share the K of a tile. A tile has 128 rows a CTA. Structural.
+/// has their rows, how D is stored, how many share the K of a tile, and who stores it. A tile has 128 rows a CTA.
+/// Structural.
 struct GemmStrategy {
   dsl::CtaGroup group = dsl::cta_group_2;
   int columns = 256;
@@ -29,9 +37,12 @@ struct GemmStrategy {
   bool swapped = false;         // rows of a tile are rows of B, its columns rows of A: it is stored as a column of D
   bool tma_store = false;       // D leaves through shared memory, by TMA
   int splits = 1;               // CTAs, or pairs, that take a part of the K of a tile each
+  Storers storers = Storers::others;
 
   constexpr int ctas() const { return group == dsl::cta_group_2 ? 2 : 1; }
   constexpr int rows() const { return isa::tmem_lanes * ctas(); }
+  /// Whether the warps that multiply store.
+  constexpr bool multipliers_store() const { return storers != Storers::others; }
   constexpr bool operator==(const GemmStrategy&) const = default;
 };
 
@@ -187,8 +198,14 @@ struct GemmPlan {
   /// Blocks of D on their way out by TMA, and their columns.
   static constexpr int copied_blocks = 4, copied_columns = 32;
   constexpr std::int64_t copied_bytes() const {
+    if (strategy.multipliers_store()) return 2LL * multiplier_blocks * 64 * multiplier_columns() * problem.d.bits / 8;
     return strategy.tma_store ? std::int64_t(copied_blocks) * copied_columns * isa::tmem_lanes * problem.d.bits / 8 : 0;
   }
+  /// The same of each of two warpgroups that multiply: blocks of 64 rows.
+  static constexpr int multiplier_blocks = 2;
+  constexpr int multiplier_columns() const { return mma.N() % 64 == 0 ? 64 : 32; }
+  /// The most columns that such a warpgroup has in its registers beside all else: of a half of a tile, or a whole one.
+  constexpr int most_multiplier_columns() const { return strategy.storers == Storers::by_turns ? 128 : 256; }
   constexpr std::int64_t slot_bytes() const {
     std::int64_t bytes = dsl::placed_bytes(a_tile.bytes()) + problem.products * dsl::placed_bytes(b_tile.bytes());
     if (problem.is_sparse) bytes += dsl::placed_bytes(metadata().bytes());
@@ -229,6 +246,12 @@ struct GemmPlan {
       return "TMA stores whole rows of a tile: its operands do not change places, and its K is not shared";
     if (strategy.tma_store && mma.N() % copied_columns != 0)
       return "a tile has whole blocks of 32 columns that TMA stores";
+    if (strategy.multipliers_store() && (!strategy.tma_store || strategy.launch_control))
+      return "the warps that multiply store by TMA, and their tiles are dealt out before";
+    if (strategy.multipliers_store() && (problem.d.bits != 16 || problem.is_scaled() || problem.is_sparse))
+      return "the warps that multiply store 16-bit floats, of dense operands without scales";
+    if (strategy.multipliers_store() && mma.N() > most_multiplier_columns())
+      return "a warpgroup that multiplies and stores has registers for 128 rows of 128 columns, or 64 of 256";
     if (strategy.swapped && (problem.is_scaled() || problem.is_sparse))
       return "scales and metadata belong to their operand: it does not change places with the other";
     if (problem.is_batched &&

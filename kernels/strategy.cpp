@@ -25,6 +25,11 @@ constexpr std::array all_options{
     SizeOption{
         "swap-operands", {}, "1: a tile's rows are rows of B and its columns rows of A, for few rows of A", "0|1"},
     SizeOption{"tma-store", {}, "1: D leaves through shared memory, by TMA", "0|1"},
+    SizeOption{"storers",
+               {},
+               "who stores a tile: 0: warps that do nothing else; 1: the warpgroups that multiply, half of it each; 2: "
+               "each whole tiles, by turns",
+               "0|1|2"},
     SizeOption{"splits", {}, "CTAs or pairs that take a part of the K of a tile each"},
     SizeOption{"transpose-a", {}, "1: A is stored as [K, M]; 0: as [M, K]", "0|1"},
     SizeOption{"transpose-b", {}, "1: B is stored as [K, N]; 0: as [N, K]", "0|1"},
@@ -33,7 +38,7 @@ constexpr std::array all_options{
 // What the options of a strategy say, each where it is given.
 struct Given {
   std::span<const std::uint64_t> tile{};
-  std::optional<int> stages{}, ctas{}, accumulators{}, swizzle_bytes{}, epilogue_width{}, rows_together{}, splits{};
+  std::optional<int> stages{}, ctas{}, accumulators{}, swizzle_bytes{}, epilogue_width{}, rows_together{}, storers{}, splits{};
   std::optional<bool> launch_control{}, swapped{}, tma_store{}, transpose_a{}, transpose_b{};
 };
 
@@ -67,6 +72,7 @@ constexpr struct {
                {"swizzle", &Given::swizzle_bytes},
                {"epilogue-width", &Given::epilogue_width},
                {"rows-together", &Given::rows_together, 0},
+               {"storers", &Given::storers, 0},
                {"splits", &Given::splits}};
 constexpr struct {
   std::string_view option;
@@ -111,6 +117,11 @@ Layout layout_of(int swizzle_bytes) {
   refuse("swizzle", "must be 16 (none), 32, 64 or 128; got " + std::to_string(swizzle_bytes));
 }
 
+Storers storers_of(int number) {
+  if (number > int(Storers::by_turns)) refuse("storers", "must be 0, 1 or 2; got " + std::to_string(number));
+  return Storers(number);
+}
+
 // Bytes that a row of A has in a slot of so many elements along K.
 int slot_bytes_of(const GemmProblem& p, int k) {
   const int bits = k * p.a.bits, stored = p.is_sparse ? bits / 2 : bits;
@@ -134,6 +145,7 @@ GemmStrategy completed(const GemmProblem& p, const Given& given) {
   if (given.launch_control) s.launch_control = *given.launch_control;
   if (given.swapped) s.swapped = *given.swapped;
   if (given.tma_store) s.tma_store = *given.tma_store;
+  if (given.storers) s.storers = storers_of(*given.storers);
   if (given.splits) s.splits = *given.splits;
   return s;
 }
@@ -160,6 +172,7 @@ Strategy all_of(const GemmPlan& plan) {
           {"launch-control", size(s.launch_control)},
           {"swap-operands", size(s.swapped)},
           {"tma-store", size(s.tma_store)},
+          {"storers", std::uint64_t(s.storers)},
           {"splits", size(s.splits)},
           {"transpose-a", size(plan.problem.a_major == MN_major)},
           {"transpose-b", size(plan.problem.b_major == MN_major)}};

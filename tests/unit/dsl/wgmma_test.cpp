@@ -4,6 +4,7 @@
 #include <string>
 
 #include "dsl/dsl.hpp"
+#include "dsl/register_sums.hpp"
 #include "emit/emit.hpp"
 #include "ptx/isa/wgmma.hpp"
 #include "ptx/rules/catalogue.hpp"
@@ -197,6 +198,100 @@ TEST_CASE("slices of an MN-major tile along its rows begin a whole span further"
   CHECK(Turned::shape.row_offset(64) == Turned::block_bytes);
   CHECK(Turned::shape.row_offset(128) == 2 * Turned::block_bytes);
   CHECK(ATile::shape.row_offset(64) == 64 * ATile::row_pitch);
+}
+
+namespace {
+
+// Two warpgroups that multiply what one thread loads, and keep the sums: each half of the rows, or runs of slots.
+struct InRegisters {
+  static constexpr int stages = 5;
+  MmaSpec mma;
+  TileShape a_tile, b_tile;
+  KernelBuilder k;
+  AnyTensorMap A, B;
+  AnyRing in;
+
+  InRegisters(Target target, CtaGroup group, int columns)
+      : mma(spec(group, columns)),
+        a_tile(mma.a_tile(element_type<bf16>, K, K_major, swizzle_128B)),
+        b_tile(mma.b_tile(element_type<bf16>, K, K_major, swizzle_128B)),
+        k("k", target, warps<9>, group),
+        A(k.param("A", a_tile)),
+        B(k.param("B", b_tile)),
+        in(k.ring("in", stages, {a_tile.part(), b_tile.part()})) {}
+  static MmaSpec spec(CtaGroup group, int columns) {
+    MmaSpec s;
+    s.form.kind = kind_f16, s.form.group = group;
+    s.shape.a = s.shape.b = ScalarType::bf16, s.shape.d = ScalarType::f32;
+    s.shape.m = group == cta_group_2 ? 256 : 128, s.shape.n = columns;
+    s.complete();
+    return s;
+  }
+  void load() {
+    k.role("load", warp<8>.elect(), [&](Thread t) {
+      t.loop(6, [&](U32 i) {
+        const AnySlot slot = in.acquire(t);
+        t.tma_load(slot.tile(0, a_tile), A.at(0, i * K), slot.full);
+        t.tma_load(slot.tile(1, b_tile), B.at(0, i * K), slot.full);
+      });
+    });
+  }
+  void multiply(bool in_runs) {
+    for (const int which : {0, 1})
+      k.role("multiply" + std::to_string(which), which == 0 ? warpgroup<0> : warpgroup<1>, [&](Warpgroup& g) {
+        AnyRing own = in_runs ? in.in_runs(which, 2) : in.by_mmas();
+        RegisterSums sums(g, mma, in_runs ? 0 : which, in_runs ? 2 : 1);
+        if (in_runs && which == 1) own.skip(g, k.constant(3));
+        g.loop(in_runs ? 3 : 6, [&](U32 i) {
+          const AnySlot slot = own.wait(g);
+          sums.multiply(slot.tile(0, a_tile), slot.tile(1, b_tile), i != 0);
+          sums.commit(slot.empty);
+        });
+        sums.finish();
+        CHECK(sums.columns(0, 8, 16).count() == 8);
+      });
+  }
+  std::string text() { return emit::emit_unverified(k.build().module); }
+};
+
+}  // namespace
+
+TEST_CASE("sums in registers: a warpgroup multiplies its 64 rows by 256 columns at once, and the launch has its warps alone") {
+  InRegisters g(sm_90a, cta_group_1, 256);
+  g.load(), g.multiply(false);
+  const std::string text = g.text();
+  CHECK(count(text, "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16") == 2 * K / 16);
+  CHECK(has(text, ".reqntid 288, 1, 1"));
+  CHECK_FALSE(has(text, "setmaxnreg"));
+  // Both warpgroups give each slot back, by four warps each: four of 48 KiB fit.
+  CHECK(count(text, "], 8;") == 4);
+}
+
+TEST_CASE("sums in registers: of warpgroups that take runs of slots one gives each back, in a pair to both CTAs") {
+  InRegisters one(sm_90a, cta_group_1, 128), pair(sm_90a, cta_group_2, 128);
+  one.load(), one.multiply(true);
+  pair.load(), pair.multiply(true);
+  const std::string text = one.text(), of_pair = pair.text();
+  CHECK(count(text, "wgmma.mma_async.sync.aligned.m64n128k16") == 2 * 2 * K / 16);
+  CHECK(count(text, "], 4;") == InRegisters::stages);
+  CHECK(count(of_pair, "], 8;") == InRegisters::stages);
+  CHECK(count(of_pair, "mapa.shared::cluster") == 4);
+  CHECK(has(of_pair, "barrier.cluster.arrive"));
+}
+
+TEST_CASE("sums in registers: what wgmma cannot do is refused, and a target without it") {
+  const auto refused = [](InRegisters& g) {
+    g.load(), g.multiply(false);
+    try {
+      (void)g.k.build();
+    } catch (const diag::Rejected& r) {
+      return r.findings().all().front().slug;
+    }
+    return std::string();
+  };
+  InRegisters blackwell(sm_100a, cta_group_1, 128), narrow(sm_90a, cta_group_1, 48);
+  CHECK(refused(blackwell) == "target-feature");
+  CHECK(refused(narrow) == "wgmma-form");
 }
 
 TEST_CASE("wgmma-sums: a second accumulator is refused") {

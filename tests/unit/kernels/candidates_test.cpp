@@ -97,6 +97,15 @@ TEST_CASE("candidates of sm_90a are those that its tensor core has") {
     CHECK(value_of(c, "launch-control") == 0);
     CHECK(c.tiling.columns != 224);  // two instructions of 112 columns, which are no chunks of 32
   }
+  const auto with_storers = [&](std::uint64_t storers) {
+    return std::count_if(all.begin(), all.end(), [&](const dsl::Candidate& c) {
+      return value_of(c, "storers") == storers && (storers == 0 || value_of(c, "tma-store") == 1) &&
+             (storers != 2 || c.tiling.columns <= 128);
+    });
+  };
+  CHECK(with_storers(1) > 0);
+  CHECK(with_storers(2) > 0);
+  CHECK(with_storers(0) + with_storers(1) + with_storers(2) == std::ptrdiff_t(all.size()));
   CHECK(candidates(problems::gemm_nvf4, dsl::sm_90a, some_sizes).empty());
 }
 
@@ -149,4 +158,21 @@ TEST_CASE("a tiling has the numbers of the plan") {
   CHECK(t.slot_rows == 192);
   CHECK(t.copied_bytes == 2 * 512);
   CHECK(t.slot_bytes >= 192 * 128 + 2 * 512);
+}
+
+TEST_CASE("the warps that multiply store what they have registers and an instruction for") {
+  const auto limit = [](const GemmProblem& p, GemmStrategy s, Storers storers) {
+    s.tma_store = true, s.storers = storers;
+    return std::string(GemmPlan(p, s).limit());
+  };
+  const GemmStrategy wide{dsl::cta_group_1, 256, 128, 4}, half{dsl::cta_group_1, 128, 128, 6};
+  CHECK(limit(problems::gemm_f16, wide, Storers::together).empty());
+  CHECK(limit(problems::gemm_f16, half, Storers::by_turns).empty());
+  CHECK(limit(problems::gemm_f16, wide, Storers::by_turns).find("registers") != std::string::npos);
+  CHECK(limit(problems::gemm_tf32, half, Storers::together).find("16-bit") != std::string::npos);
+  GemmStrategy no_copy = half;
+  no_copy.storers = Storers::together;
+  CHECK(std::string(GemmPlan(problems::gemm_f16, no_copy).limit()).find("by TMA") != std::string::npos);
+  for (const dsl::Candidate& c : candidates(problems::gemm_f16, dsl::sm_100a, some_sizes))
+    CHECK(value_of(c, "storers") == 0);
 }
