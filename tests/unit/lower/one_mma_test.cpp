@@ -15,13 +15,6 @@ using isa::ScalarType;
 
 namespace {
 
-u32 want(const MmaProblem& p, int row, int column) {
-  const double v = p.value(row, column);
-  if (p.d_type == ScalarType::s32) return u32(std::int32_t(v));
-  if (p.d_type == ScalarType::f16) return u32(num::encode(ScalarType::f16, v));
-  return v == 0 ? 0 : std::bit_cast<u32>(float(v));
-}
-
 // The module lowered, written as text and read back.
 ir::Module lowered(const ir::Module& module, launch::Contract& contract, isa::Target target) {
   diag::Sink sink;
@@ -42,22 +35,10 @@ MmaMachine lowering(MmaMachine machine, isa::Target target = isa::sm_90a) {
 void check(MmaProblem p, unsigned seed, isa::Target target = isa::sm_90a) {
   p.ordered = true;
   p.draw(seed);
-  MmaMachine machine = lowering(p.machine(), target);
-  const Run r = machine.run(p.instruction(), seed);
-  CAPTURE(p.instruction());
-  REQUIRE_MESSAGE(r.clean(), r.findings());
-  int wrong = 0;
-  for (int row = 0; row < p.m; ++row)
-    for (int column = 0; column < p.n; ++column) wrong += d_word(p, machine, row, column) != want(p, row, column);
-  CHECK_MESSAGE(wrong == 0, wrong << " of " << p.m * p.n);
+  check_product(p, lowering(p.machine(), target), seed);
 }
 
-struct Types {
-  MmaKind kind;
-  ScalarType a, b, d;
-};
-
-const Types kinds[] = {
+const MmaTypes kinds[] = {
     {MmaKind::f16, ScalarType::bf16, ScalarType::bf16, ScalarType::f32},
     {MmaKind::f16, ScalarType::f16, ScalarType::f16, ScalarType::f16},
     {MmaKind::tf32, ScalarType::tf32, ScalarType::tf32, ScalarType::f32},
@@ -67,20 +48,13 @@ const Types kinds[] = {
     {MmaKind::i8, ScalarType::s8, ScalarType::u8, ScalarType::s32},
 };
 
-MmaProblem of(const Types& t) {
-  MmaProblem p;
-  p.kind = t.kind;
-  p.a_type = t.a, p.b_type = t.b, p.d_type = t.d;
-  return p;
-}
-
 }  // namespace
 
 TEST_CASE("one MMA of every kind is lowered, dense and sparse, with 128 and 64 rows") {
-  for (const Types& t : kinds)
+  for (const MmaTypes& t : kinds)
     for (const bool sparse : {false, true})
       for (const int m : {128, 64}) {
-        MmaProblem p = of(t);
+        MmaProblem p = problem_of(t);
         p.sparse = sparse, p.m = m;
         for (const isa::Target target : {isa::sm_90a, isa::sm_120a}) check(p, unsigned(m + sparse), target);
       }
@@ -101,18 +75,18 @@ TEST_CASE("one MMA with block scaling takes the scales of its own rows and colum
 }
 
 TEST_CASE("the sparsity selector of f16 and tf32 chooses a column of metadata") {
-  for (const Types& t : {kinds[0], kinds[2]}) {
-    MmaProblem p = of(t);
+  for (const MmaTypes& t : {kinds[0], kinds[2]}) {
+    MmaProblem p = problem_of(t);
     p.sparse = true, p.selector = 1;
     check(p, 5);
   }
 }
 
 TEST_CASE("a sparse A in tensor memory, and with 64 rows all of it from lane 16 on") {
-  for (const Types& t : kinds)
+  for (const MmaTypes& t : kinds)
     for (const int lane : {0, 16}) {
       if (isa::bits(t.a) < 8) continue;
-      MmaProblem p = of(t);
+      MmaProblem p = problem_of(t);
       p.sparse = true, p.a_in_tmem = true, p.lane = lane;
       if (lane) p.m = 64;
       check(p, 6);
@@ -120,9 +94,9 @@ TEST_CASE("a sparse A in tensor memory, and with 64 rows all of it from lane 16 
 }
 
 TEST_CASE("weight-stationary forms with a sparse A read the metadata of their own lanes") {
-  for (const Types& t : kinds)
+  for (const MmaTypes& t : kinds)
     for (const int m : {128, 64, 32}) {
-      MmaProblem p = of(t);
+      MmaProblem p = problem_of(t);
       p.sparse = true, p.ws = true, p.m = m, p.n = 64;
       check(p, unsigned(m));
     }
@@ -130,11 +104,11 @@ TEST_CASE("weight-stationary forms with a sparse A read the metadata of their ow
 
 TEST_CASE("a zero-column mask that the kernel computes takes columns of B as zeros, and shifts the others") {
   const int first[4] = {1, 0, 1, 0}, start[4] = {1, 2, 0, 1};
-  for (const Types& t : {kinds[0], kinds[3]})
+  for (const MmaTypes& t : {kinds[0], kinds[3]})
     for (const bool sparse : {false, true})
       for (const int m : {128, 64, 32})
         for (const int shift : {0, 2, 9}) {
-          MmaProblem p = of(t);
+          MmaProblem p = problem_of(t);
           p.ws = true, p.ordered = true, p.sparse = sparse, p.m = m, p.n = 64, p.shift = shift;
           p.max_shift = shift ? 2 : 0, p.extra = ", %rd12";
           p.draw(unsigned(m + shift));
@@ -148,7 +122,7 @@ TEST_CASE("a zero-column mask that the kernel computes takes columns of B as zer
           int wrong = 0;
           for (int row = 0; row < m; ++row)
             for (int n = 0; n < 64; ++n)
-              wrong += d_word(p, machine, row, n) != (isa::is_zeroed(mask, m, 64, n) ? 0 : want(p, row, n));
+              wrong += d_word(p, machine, row, n) != (isa::is_zeroed(mask, m, 64, n) ? 0 : wanted_word(p, row, n));
           CHECK(wrong == 0);
         }
 }
@@ -171,11 +145,11 @@ TEST_CASE("masks of lanes and of columns that are all zeros are no masks") {
 }
 
 TEST_CASE("A in tensor memory of a weight-stationary form has rows for each part of N") {
-  for (const Types& t : kinds)
+  for (const MmaTypes& t : kinds)
     for (const bool sparse : {false, true})
       for (const int m : {128, 64, 32}) {
         if (isa::bits(t.a) < 8) continue;
-        MmaProblem p = of(t);
+        MmaProblem p = problem_of(t);
         p.ws = true, p.sparse = sparse, p.a_in_tmem = true, p.m = m, p.n = 64;
         check(p, unsigned(m));
       }
@@ -234,12 +208,12 @@ TEST_CASE("operands of 8 and 32 bits that lie along M or N are gathered, in ever
   const Layout words[] = {{Swizzle::b128_atom32, 4096, 512}, {Swizzle::b128_atom32, 512, 2048}};
   const Layout bytes[] = {
       {Swizzle::none, 2048, 128}, {Swizzle::b32, 4096, 256}, {Swizzle::b64, 2048, 512}, {Swizzle::b128, 4096, 1024}};
-  for (const Types& t : {kinds[2], kinds[3], kinds[6]})
+  for (const MmaTypes& t : {kinds[2], kinds[3], kinds[6]})
     for (const bool sparse : {false, true})
       for (const auto& [a, b] : {std::pair(isa::Major::MN, isa::Major::K),
                                  {isa::Major::K, isa::Major::MN},
                                  {isa::Major::MN, isa::Major::MN}}) {
-        MmaProblem p = of(t);
+        MmaProblem p = problem_of(t);
         p.sparse = sparse, p.n = 48;
         if (p.kind == MmaKind::f8f6f4) p.b_type = p.a_type;
         if (p.kind == MmaKind::i8) p.b_type = p.a_type;

@@ -12,31 +12,12 @@ using isa::ScalarType;
 
 namespace {
 
-u32 want(const MmaProblem& p, int row, int column) {
-  const double v = p.value(row, column);
-  if (p.d_type == ScalarType::s32) return u32(std::int32_t(v));
-  if (p.d_type == ScalarType::f16) return u32(num::encode(ScalarType::f16, v));
-  return v == 0 ? 0 : std::bit_cast<u32>(float(v));
-}
-
 void check(MmaProblem p, unsigned seed) {
   p.draw(seed);
-  MmaMachine machine = p.machine();
-  const Run r = machine.run(p.instruction(), seed);
-  CAPTURE(p.instruction());
-  REQUIRE_MESSAGE(r.clean(), r.findings());
-  int wrong = 0;
-  for (int row = 0; row < p.m; ++row)
-    for (int column = 0; column < p.n; ++column) wrong += d_word(p, machine, row, column) != want(p, row, column);
-  CHECK_MESSAGE(wrong == 0, wrong << " of " << p.m * p.n);
+  check_product(p, p.machine(), seed);
 }
 
-struct Types {
-  MmaKind kind;
-  ScalarType a, b, d;
-};
-
-const Types unscaled[] = {
+const MmaTypes unscaled[] = {
     {MmaKind::f16, ScalarType::bf16, ScalarType::bf16, ScalarType::f32},
     {MmaKind::f16, ScalarType::f16, ScalarType::f16, ScalarType::f16},
     {MmaKind::tf32, ScalarType::tf32, ScalarType::tf32, ScalarType::f32},
@@ -47,15 +28,8 @@ const Types unscaled[] = {
     {MmaKind::i8, ScalarType::s8, ScalarType::u8, ScalarType::s32},
 };
 
-MmaProblem of(const Types& t) {
-  MmaProblem p;
-  p.kind = t.kind;
-  p.a_type = t.a, p.b_type = t.b, p.d_type = t.d;
-  return p;
-}
-
 struct Scaling {
-  Types types;
+  MmaTypes types;
   int scales;
   const char* vector;
   ScalarType scale;
@@ -71,8 +45,8 @@ const Scaling scalings[] = {
     {{MmaKind::mxf4nvf4, fp4, fp4, ScalarType::f32}, 4, ".block16", ScalarType::ue4m3},
 };
 
-MmaProblem of(const Scaling& s) {
-  MmaProblem p = of(s.types);
+MmaProblem problem_of(const Scaling& s) {
+  MmaProblem p = problem_of(s.types);
   p.scales = s.scales, p.scale_vector = s.vector, p.scale_type = s.scale;
   return p;
 }
@@ -80,67 +54,67 @@ MmaProblem of(const Scaling& s) {
 }  // namespace
 
 TEST_CASE("every kind multiplies, dense and sparse, with 128 and 64 rows") {
-  for (const Types& t : unscaled)
+  for (const MmaTypes& t : unscaled)
     for (const bool sparse : {false, true})
       for (const int m : {128, 64}) {
-        MmaProblem p = of(t);
+        MmaProblem p = problem_of(t);
         p.sparse = sparse, p.m = m;
         check(p, unsigned(m + sparse));
       }
 }
 
 TEST_CASE("the sparsity selector of f16 and tf32 takes the second column of the pair") {
-  for (const Types& t : {unscaled[0], unscaled[2]}) {
-    MmaProblem p = of(t);
+  for (const MmaTypes& t : {unscaled[0], unscaled[2]}) {
+    MmaProblem p = problem_of(t);
     p.sparse = true, p.selector = 1;
     check(p, 5);
   }
 }
 
 TEST_CASE("with 64 rows everything in tensor memory may begin at lane 16") {
-  for (const Types& t : {unscaled[0], unscaled[2], unscaled[3]}) {
-    MmaProblem p = of(t);
+  for (const MmaTypes& t : {unscaled[0], unscaled[2], unscaled[3]}) {
+    MmaProblem p = problem_of(t);
     p.sparse = true, p.m = 64, p.lane = 16, p.a_in_tmem = true;
     check(p, 6);
   }
 }
 
 TEST_CASE("A comes from tensor memory in every kind but those with 6 bits") {
-  for (const Types& t : unscaled)
+  for (const MmaTypes& t : unscaled)
     for (const bool sparse : {false, true}) {
       if (isa::bits(t.a) == 6) continue;
-      MmaProblem p = of(t);
+      MmaProblem p = problem_of(t);
       p.sparse = sparse, p.a_in_tmem = true;
       check(p, 7);
     }
 }
 
 TEST_CASE("weight-stationary forms fold the columns of D, dense and sparse") {
-  for (const Types& t : unscaled)
+  for (const MmaTypes& t : unscaled)
     for (const bool sparse : {false, true})
       for (const int m : {128, 64, 32}) {
-        MmaProblem p = of(t);
+        MmaProblem p = problem_of(t);
         p.sparse = sparse, p.ws = true, p.m = m, p.n = 64, p.a_in_tmem = isa::bits(t.a) != 6 && m != 128;
         check(p, unsigned(m));
       }
 }
 
 TEST_CASE("two CTAs multiply, dense and sparse, with 256 and 128 rows") {
-  for (const Types& t : unscaled)
+  for (const MmaTypes& t : unscaled)
     for (const bool sparse : {false, true})
       for (const int m : {256, 128}) {
-        MmaProblem p = of(t);
+        MmaProblem p = problem_of(t);
         p.sparse = sparse, p.m = m, p.ctas = 2, p.n = 64;
         check(p, unsigned(m + sparse));
       }
 }
 
 TEST_CASE("two CTAs read A from their tensor memories, each half of the lanes for its half of N") {
-  for (const Types& t : unscaled)
+  for (const MmaTypes& t : unscaled)
     for (const bool sparse : {false, true})
       for (const int m : {256, 128}) {
         if (isa::bits(t.a) == 6) continue;
-        MmaProblem p = of(t);
+        MmaProblem p = problem_of(t);
         p.sparse = sparse, p.m = m, p.ctas = 2, p.n = 64, p.a_in_tmem = true;
         check(p, unsigned(m + sparse));
       }
@@ -150,7 +124,7 @@ TEST_CASE("block-scaled kinds read A from tensor memory too, with K = 96 twelve 
   for (const Scaling& s : scalings)
     for (const int ctas : {1, 2}) {
       if (isa::bits(s.types.a) == 6) continue;
-      MmaProblem p = of(s);
+      MmaProblem p = problem_of(s);
       p.a_in_tmem = true, p.ctas = ctas, p.n = 64;
       check(p, 8);
       if (s.types.kind == MmaKind::mxf8f6f4) continue;
@@ -163,7 +137,7 @@ TEST_CASE("scales multiply rows and columns, dense and sparse, from every byte t
   for (const Scaling& s : scalings)
     for (const bool sparse : {false, true})
       for (int id = 0; id + s.scales <= 4; id += s.scales) {
-        MmaProblem p = of(s);
+        MmaProblem p = problem_of(s);
         p.sparse = sparse, p.sfa_id = id, p.sfb_id = 4 - s.scales - id;
         check(p, unsigned(id));
       }
@@ -174,7 +148,7 @@ TEST_CASE("scales of two CTAs: all of N in both, by halves of the lanes with 128
     for (const bool sparse : {false, true})
       for (const int m : {256, 128}) {
         if (sparse && m == 128) continue;  // not in the ISA
-        MmaProblem p = of(s);
+        MmaProblem p = problem_of(s);
         p.sparse = sparse, p.m = m, p.ctas = 2, p.n = 64;
         check(p, unsigned(m));
       }
@@ -184,7 +158,7 @@ TEST_CASE("K = 96 has three or six scales, which may go on in the next group of 
   for (const Scaling& s : scalings)
     for (const int ctas : {1, 2}) {
       if (s.types.kind == MmaKind::mxf8f6f4) continue;
-      MmaProblem p = of(s);
+      MmaProblem p = problem_of(s);
       p.k96 = true, p.ctas = ctas, p.m = 128 * ctas;
       p.scales = s.scales == 2 ? 3 : 6;
       for (int id = 0; id < 4; id += p.scales == 3 ? 1 : 2) {

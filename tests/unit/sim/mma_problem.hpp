@@ -265,6 +265,39 @@ inline u32 d_word(const MmaProblem& p, const MmaMachine& machine, int row, int c
   return machine.after[std::size_t(at.cta)].cell(at.lane, at.column);
 }
 
+/// The word that an element of D has: sums are exact, so any order of addition gives it.
+inline u32 wanted_word(const MmaProblem& p, int row, int column) {
+  const double v = p.value(row, column);
+  if (p.d_type == isa::ScalarType::s32) return u32(std::int32_t(v));
+  if (p.d_type == isa::ScalarType::f16) return u32(num::encode(isa::ScalarType::f16, v));
+  return v == 0 ? 0 : std::bit_cast<u32>(float(v));
+}
+
+/// Runs the instruction of a problem that was drawn, and compares every element of D.
+inline void check_product(const MmaProblem& p, MmaMachine machine, unsigned seed) {
+  const Run r = machine.run(p.instruction(), seed);
+  CAPTURE(p.instruction());
+  REQUIRE_MESSAGE(r.clean(), r.findings());
+  int wrong = 0;
+  for (int row = 0; row < p.m; ++row)
+    for (int column = 0; column < p.n; ++column)
+      wrong += d_word(p, machine, row, column) != wanted_word(p, row, column);
+  CHECK_MESSAGE(wrong == 0, wrong << " of " << p.m * p.n);
+}
+
+/// A kind and types that it has.
+struct MmaTypes {
+  isa::MmaKind kind;
+  isa::ScalarType a, b, d;
+};
+
+inline MmaProblem problem_of(const MmaTypes& t) {
+  MmaProblem p;
+  p.kind = t.kind;
+  p.a_type = t.a, p.b_type = t.b, p.d_type = t.d;
+  return p;
+}
+
 /// Elements of the first rows of an f32 D that are not the problem's.
 inline int wrong_elements(const MmaProblem& p, const MmaMachine& machine, int rows) {
   int wrong = 0;
