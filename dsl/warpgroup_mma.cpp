@@ -8,9 +8,6 @@ namespace kiln::dsl {
 
 namespace {
 
-constexpr int first_turn_barrier = 8;  // above those of the roles, one for each warpgroup of a CTA
-constexpr int warpgroup_threads = isa::warps_per_warpgroup * isa::threads_per_warp;
-
 // What asks for a feature of the target.
 struct Asking : Warpgroup {
   explicit Asking(const Warpgroup& g) : Warpgroup(g) {}
@@ -101,34 +98,6 @@ F32 WarpgroupMma::reduced(RedOp op, const F32& value, Here at) {
 
 void end_kernel_after(Warpgroup& g, Here at) {
   g.role().at_exit.push_back([&r = g.recorder(), at] { r.emit("bra", {target("role_cleanup")}, at); });
-}
-
-WarpgroupTurns::WarpgroupTurns(Warpgroup& g, Here at) : g_(g) {
-  Recorder& r = g_.recorder();
-  const int first = g_.role().first_warp / isa::warps_per_warpgroup, groups = g_.role().warps() / isa::warps_per_warpgroup;
-  r.at_role_entry([&] {
-    const U32 group = apply("shr", g_.warp_index(), 2, at);
-    const Operand is_last =
-        r.pure(ScalarType::pred, "setp.eq.u32", {group.operand(), Operand::number(first + groups - 1)}, at);
-    own_ = apply("add", group, first_turn_barrier, at).operand();
-    next_ = r.fresh(ScalarType::b32);
-    r.emit("add.u32", {next_, own_, Operand::number(1)}, at);
-    r.emit_if(is_last, false, "mov.b32", {next_, Operand::number(first + first_turn_barrier)}, at);
-    // Before the first turn the last warpgroup passes it on.
-    r.emit_if(is_last, false, "bar.arrive", {next_, Operand::number(2 * warpgroup_threads)}, at);
-    const Operand is_first = r.pure(ScalarType::pred, "setp.eq.u32", {group.operand(), Operand::number(first)}, at);
-    // After its last turn the first one takes what was passed to it.
-    g_.role().at_exit.push_back([&r, is_first, own = own_, at] {
-      r.emit_if(is_first, false, "bar.sync", {own, Operand::number(2 * warpgroup_threads)}, at);
-    });
-  });
-}
-
-void WarpgroupTurns::wait(Here at) {
-  g_.recorder().emit("bar.sync", {own_, Operand::number(2 * warpgroup_threads)}, at);
-}
-void WarpgroupTurns::pass(Here at) {
-  g_.recorder().emit("bar.arrive", {next_, Operand::number(2 * warpgroup_threads)}, at);
 }
 
 }  // namespace kiln::dsl

@@ -211,21 +211,4 @@ void take_registers(Warpgroup& g, Here at = {}) {
   end_kernel_after(g, at);
 }
 
-/// The warpgroups of a role take turns: each waits for its own, and passes it on to the next. So one multiplies while
-/// the other does what comes between. The first of them begins. Named barriers 8 and above.
-class WarpgroupTurns {
- public:
-  explicit WarpgroupTurns(Warpgroup& g, Here at = {});
-  WarpgroupTurns(const WarpgroupTurns&) = delete;
-
-  /// Until it is this warpgroup's turn. PTX ISA "bar.sync".
-  void wait(Here at = {});
-  /// It is the next warpgroup's turn. PTX ISA "bar.arrive".
-  void pass(Here at = {});
-
- private:
-  Warpgroup g_;
-  ir::Operand own_, next_;  // numbers of named barriers
-};
-
 }  // namespace kiln::dsl

@@ -1,8 +1,8 @@
 // Attention on Hopper: O = softmax(Q * K^T / sqrt(head)) * V for many heads at once. A CTA has 128 rows of Q; two
 // warpgroups have 64 of them each and keep everything in registers: the scores of a block of keys, what the keys weigh,
 // and the weighted sum of values, which is scaled whenever a greater score is found. While the softmax of a block is
-// computed the tensor core multiplies the values of the block before; the warpgroups take turns at it. Blocks go from
-// the last key to the first, so that those with keys that a row does not see come first. A third warpgroup loads.
+// computed the tensor core multiplies the values of the block before. Blocks go from the last key to the first, so that
+// those with keys that a row does not see come first. A third warpgroup loads.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -58,9 +58,9 @@ template <int keys>
 struct AllKeys {
   static constexpr bool cuts_several = false;
   U32 n;
-  U32 blocks() const { return (n + (keys - 1)) / keys; }
+  U32 blocks() const { return max((n + (keys - 1)) / keys, 1); }
   // How many blocks may have keys that some row does not see, one at least.
-  U32 cut() const { return min(blocks(), 1); }
+  U32 cut() const { return U32(n.recorder(), ir::Operand::number(1)); }
   U32 end(const U32&) const { return n; }
 };
 // The rows are the last of as many positions as there are keys, and see none that come later than their own.
@@ -68,7 +68,7 @@ template <int keys>
 struct KeysSoFar {
   static constexpr bool cuts_several = true;
   U32 n, before, row;  // the CTA's first row sees the keys before and its own
-  U32 blocks() const { return (min(before + row + rows, n) + (keys - 1)) / keys; }
+  U32 blocks() const { return max((min(before + row + rows, n) + (keys - 1)) / keys, 1); }
   U32 cut() const { return blocks() - min((before + row + 1) / keys, blocks() - 1); }
   U32 end(const U32& in_tile) const { return min(before + row + in_tile + 1, n); }
 };
@@ -120,12 +120,11 @@ Kernel build(const std::string& name, Target target, const See& seen) {
   // Causal rows with the most keys begin first.
   const U32 row = (attention.nctaid.x - attention.ctaid.x - 1) * rows, head_of_q = attention.ctaid.y;
   const auto visible = seen(row, m, n);
-  const U32 blocks = visible.blocks();
+  const U32 blocks = visible.blocks(), cut = visible.cut();
 
   attention.role("softmax", warpgroups<0, groups>, [&](Warpgroups<groups>& g) {
-    WarpgroupMma mma(g);
-    WarpgroupTurns turns(g);
     take_registers<240>(g);
+    WarpgroupMma mma(g);
     auto scores = mma.sums<keys>();
     auto weights = mma.a<bf16, keys>();
     auto values = mma.sums<head>();
@@ -160,13 +159,12 @@ Kernel build(const std::string& name, Target target, const See& seen) {
     // A block's scores, and the values of the block after it, whose weights are known.
     const auto step = [&](bool cut, const U32& block) {
       auto k = in_k.wait(g);
-      turns.wait();
       mma.fence();
       mma.multiply(scores, my_q, k.template get<KTile<keys>>(), accumulate(false));
       mma.commit();
       auto v = in_v.wait(g);
+      mma.fence();
       add_values(v);
-      turns.pass();
       mma.wait(1);
       mma.release(k);
       std::vector<F32> factor;
@@ -180,23 +178,18 @@ Kernel build(const std::string& name, Target target, const See& seen) {
     for (int i = 0; i < values.elements; ++i) values.set(i, 0.0f);
     g.wait(q_full, Phase{0});
     auto k = in_k.wait(g);
-    turns.wait();
     mma.fence();
     mma.multiply(scores, my_q, k.template get<KTile<keys>>(), accumulate(false));
     mma.commit();
-    turns.pass();
     mma.wait(0);
     mma.release(k);
     std::vector<F32> factor;
     rounded(softmax.weights(read(true, blocks - 1), factor));
-    const U32 cut = visible.cut();
     if (visible.cuts_several) g.loop(cut - 1, [&](U32 i) { step(true, blocks - 2 - i); });
     g.loop(blocks - cut, [&](U32 i) { step(false, blocks - cut - 1 - i); });
     auto v = in_v.wait(g);
-    turns.wait();
     mma.fence();
     add_values(v);
-    turns.pass();
     mma.wait(0);
     mma.release(v);
 
@@ -236,11 +229,14 @@ Kernel build(const std::string& name, Target target, const See& seen) {
         auto v = in_v.acquire(t);
         t.tma_load(v.template get<VTile<keys>>(), given["V"_arg].at(0, block * keys, 0, head_of_k), v.full);
       };
+      const auto step = [&](const U32& block) {
+        load_k(block);
+        load_v(block + 1);
+      };
       load_k(blocks - 1);
-      t.loop(blocks - 1, [&](U32 i) {
-        load_k(blocks - 2 - i);
-        load_v(blocks - 1 - i);
-      });
+      // The trips of the other role, one loop as the other.
+      if (visible.cuts_several) t.loop(cut - 1, [&](U32 i) { step(blocks - 2 - i); });
+      t.loop(blocks - cut, [&](U32 i) { step(blocks - cut - 1 - i); });
       load_v(attention.constant(0));
     });
   });
