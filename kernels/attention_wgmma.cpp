@@ -53,23 +53,24 @@ std::vector<F32> of_row(const std::vector<F32>& all, int row) {
   return out;
 }
 
-// The blocks of a CTA's rows, from its last to its first, and which keys each row sees.
+// Of a CTA's rows: the last block with keys that some row sees, how many of the blocks before it all rows see whole,
+// and how many keys a row sees. Where rows see different keys they do so in two blocks at most.
 template <int keys>
 struct AllKeys {
-  static constexpr bool cuts_several = false;
+  static constexpr bool cuts_two = false;
   U32 n;
-  U32 blocks() const { return max((n + (keys - 1)) / keys, 1); }
-  // How many blocks may have keys that some row does not see, one at least.
-  U32 cut() const { return U32(n.recorder(), ir::Operand::number(1)); }
+  U32 last() const { return (n - 1) / keys; }
+  U32 whole() const { return last(); }
   U32 end(const U32&) const { return n; }
 };
 // The rows are the last of as many positions as there are keys, and see none that come later than their own.
 template <int keys>
 struct KeysSoFar {
-  static constexpr bool cuts_several = true;
+  static constexpr bool cuts_two = true;
+  static_assert(keys >= rows);
   U32 n, before, row;  // the CTA's first row sees the keys before and its own
-  U32 blocks() const { return max((min(before + row + rows, n) + (keys - 1)) / keys, 1); }
-  U32 cut() const { return blocks() - min((before + row + 1) / keys, blocks() - 1); }
+  U32 last() const { return (min(before + row + rows, n) - 1) / keys; }
+  U32 whole() const { return min((before + row + 1) / keys, last()); }
   U32 end(const U32& in_tile) const { return min(before + row + in_tile + 1, n); }
 };
 
@@ -120,7 +121,9 @@ Kernel build(const std::string& name, Target target, const See& seen) {
   // Causal rows with the most keys begin first.
   const U32 row = (attention.nctaid.x - attention.ctaid.x - 1) * rows, head_of_q = attention.ctaid.y;
   const auto visible = seen(row, m, n);
-  const U32 blocks = visible.blocks(), cut = visible.cut();
+  const U32 last = visible.last(), whole = visible.whole();
+  const Pred are_two_cut = whole < last;
+  constexpr bool cuts_two = std::remove_cvref_t<decltype(visible)>::cuts_two;
 
   attention.role("softmax", warpgroups<0, groups>, [&](Warpgroups<groups>& g) {
     take_registers<240>(g);
@@ -184,9 +187,9 @@ Kernel build(const std::string& name, Target target, const See& seen) {
     mma.wait(0);
     mma.release(k);
     std::vector<F32> factor;
-    rounded(softmax.weights(read(true, blocks - 1), factor));
-    if (visible.cuts_several) g.loop(cut - 1, [&](U32 i) { step(true, blocks - 2 - i); });
-    g.loop(blocks - cut, [&](U32 i) { step(false, blocks - cut - 1 - i); });
+    rounded(softmax.weights(read(true, last), factor));
+    if (cuts_two) g.when(are_two_cut, [&] { step(true, last - 1); });
+    g.loop(whole, [&](U32 i) { step(false, whole - 1 - i); });
     auto v = in_v.wait(g);
     mma.fence();
     add_values(v);
@@ -233,10 +236,10 @@ Kernel build(const std::string& name, Target target, const See& seen) {
         load_k(block);
         load_v(block + 1);
       };
-      load_k(blocks - 1);
-      // The trips of the other role, one loop as the other.
-      if (visible.cuts_several) t.loop(cut - 1, [&](U32 i) { step(blocks - 2 - i); });
-      t.loop(blocks - cut, [&](U32 i) { step(blocks - cut - 1 - i); });
+      load_k(last);
+      // The same loops as those of the other role: that they end together is then plain.
+      if (cuts_two) t.when(are_two_cut, [&] { step(last - 1); });
+      t.loop(whole, [&](U32 i) { step(whole - 1 - i); });
       load_v(attention.constant(0));
     });
   });
