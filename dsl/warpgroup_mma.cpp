@@ -1,6 +1,8 @@
 // PTX ISA "Asynchronous Warpgroup Level Matrix Instructions".
 #include "dsl/warpgroup_mma.hpp"
 
+#include <algorithm>
+
 #include "dsl/operands.hpp"
 #include "ptx/rules/order.hpp"
 
@@ -16,65 +18,70 @@ struct Asking : Warpgroup {
 
 }  // namespace
 
-std::shared_ptr<WgmmaRegisters> WarpgroupMma::new_registers(ScalarType type, int count) {
-  auto out = std::make_shared<WgmmaRegisters>();
-  for (int i = 0; i < count; ++i) out->all.push_back(recorder().fresh(type));
-  return out;
+namespace detail {
+
+WgmmaRegisters::WgmmaRegisters(Recorder& r, ScalarType type, int count, std::shared_ptr<const WgmmaGroups> groups)
+    : rec_(&r), groups_(std::move(groups)) {
+  for (int i = 0; i < count; ++i) all_.push_back(r.fresh(type));
 }
 
-void WarpgroupMma::require_done(const WgmmaRegisters& registers, Here at) {
-  recorder().require(rules::wgmma_registers(registers.group <= done_), at);
-}
+void WgmmaRegisters::require_done(Here at) const { rec_->require(rules::wgmma_registers(group_ <= groups_->done), at); }
 
 // A register of its own: the MMAs that follow change the sums'.
-F32 WarpgroupMma::read(const WgmmaRegisters& registers, RegisterIndex i) {
-  require_done(registers, i.at);
-  const Operand copy = recorder().fresh(ScalarType::f32);
-  recorder().emit("mov.b32", {copy, registers.all.at(std::size_t(i.number))}, i.at);
-  return {recorder(), copy};
+F32 WgmmaRegisters::read(RegisterIndex i) const {
+  require_done(i.at);
+  const Operand copy = rec_->fresh(ScalarType::f32);
+  rec_->emit("mov.b32", {copy, all_.at(std::size_t(i.number))}, i.at);
+  return {*rec_, copy};
 }
 
-void WarpgroupMma::write(const WgmmaRegisters& registers, int i, const OperandOf<F32>& value) {
-  require_done(registers, value.at);
-  recorder().emit("mov.b32", {registers.all.at(std::size_t(i)), use(recorder(), value.input())}, value.at);
+void WgmmaRegisters::write(int i, const OperandOf<F32>& value) const {
+  require_done(value.at);
+  rec_->emit("mov.b32", {all_.at(std::size_t(i)), use(*rec_, value.input())}, value.at);
 }
 
-void WarpgroupMma::round(const WgmmaRegisters& to, ScalarType type, const std::vector<Operand>& from, Here at) {
-  require_done(to, at);
+void WgmmaRegisters::round(ScalarType type, const std::vector<Operand>& from, Here at) const {
+  require_done(at);
   const std::string name = dotted({"cvt.rn", type == ScalarType::bf16 ? "bf16x2" : "f16x2", "f32"});
-  for (std::size_t i = 0; i < to.all.size(); ++i)
-    recorder().emit(name, {to.all[i], from[2 * i + 1], from[2 * i]}, at);
+  for (std::size_t i = 0; i < all_.size(); ++i) rec_->emit(name, {all_[i], from[2 * i + 1], from[2 * i]}, at);
 }
+
+void end_kernel_after(Warpgroup& g, Here at) {
+  g.role().at_exit.push_back([&r = g.recorder(), at] { r.emit("bra", {target("role_cleanup")}, at); });
+}
+
+}  // namespace detail
 
 void WarpgroupMma::fence(Here at) { recorder().emit("wgmma.fence.sync.aligned", {}, at); }
 
 void WarpgroupMma::commit(Here at) {
   recorder().emit("wgmma.commit_group.sync.aligned", {}, at);
-  ++group_;
+  ++groups_->committed;
 }
 
 void WarpgroupMma::wait(int groups, Here at) {
   recorder().emit("wgmma.wait_group.sync.aligned", {Operand::number(groups)}, at);
-  done_ = std::max(done_, group_ - groups);
+  groups_->done = std::max(groups_->done, groups_->committed - groups);
 }
 
 // "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16"
-void WarpgroupMma::issue(const Form& form, WgmmaRegisters& d, std::vector<Operand> a, const Operand& b,
+void WarpgroupMma::issue(const Form& form, detail::WgmmaRegisters& d, std::vector<Operand> a, const Operand& b,
                          const EnableInputD& p) {
   Asking(g_).require_feature(isa::Feature::wgmma, p.at);
-  d.group = group_ + 1;
+  d.give();
   const bool in_registers = a.size() > 1;
-  std::vector<Operand> operands{Operand::vector(d.all), in_registers ? Operand::vector(a) : a.front(), b, p.operand,
-                                Operand::number(1), Operand::number(1)};
+  std::vector<Operand> operands{
+      Operand::vector(d.all()), in_registers ? Operand::vector(a) : a.front(), b, p.operand, Operand::number(1),
+      Operand::number(1)};
   const auto transposed = [](Major major) { return Operand::number(major == Major::MN ? 1 : 0); };
   if (!in_registers) operands.push_back(transposed(form.a));
   operands.push_back(transposed(form.b));
   const std::string type(isa::spelling(form.type));
-  recorder().emit(dotted({"wgmma.mma_async.sync.aligned",
-                          "m" + std::to_string(isa::wgmma_m) + "n" + std::to_string(form.columns) + "k" +
-                              std::to_string(k_step),
-                          "f32", type, type}),
-                  std::move(operands), p.at);
+  recorder().emit(
+      dotted({"wgmma.mma_async.sync.aligned",
+              "m" + std::to_string(isa::wgmma_m) + "n" + std::to_string(form.columns) + "k" + std::to_string(k_step),
+              "f32", type, type}),
+      std::move(operands), p.at);
 }
 
 // The arrival says that reads through the async proxy are done, which the wait of this warp ensures.
@@ -94,10 +101,6 @@ F32 WarpgroupMma::reduced(RedOp op, const F32& value, Here at) {
     return F32::binary(name, {x, at}, {g_.shfl_sync_bfly(x, {unsigned(distance), at}, at), at});
   };
   return with(with(value, 1), 2);
-}
-
-void end_kernel_after(Warpgroup& g, Here at) {
-  g.role().at_exit.push_back([&r = g.recorder(), at] { r.emit("bra", {target("role_cleanup")}, at); });
 }
 
 }  // namespace kiln::dsl

@@ -14,12 +14,6 @@
 
 namespace kiln::dsl {
 
-/// Registers that an MMA of a warpgroup reads or writes, and the commit after which they are its own.
-struct WgmmaRegisters {
-  std::vector<ir::Operand> all{};
-  int group = 0;  // the number of the last commit group that has them; 0: none
-};
-
 namespace detail {
 
 /// Whether wgmma has sums of so many columns.
@@ -28,11 +22,35 @@ constexpr bool wgmma_columns(int n) { return n >= 8 && n <= 256 && n % 8 == 0; }
 template <class Tile>
 inline constexpr bool wgmma_tile = isa::wgmma_transposes(Tile::element::scalar) && Tile::form != Layout::packed;
 template <int columns, class A, class B>
-inline constexpr bool wgmma_tiles = wgmma_tile<A> && wgmma_tile<B> && std::is_same_v<typename A::element, typename B::element> &&
-                                    A::rows == isa::wgmma_m && B::rows == columns && A::cols == B::cols;
+inline constexpr bool wgmma_tiles =
+    wgmma_tile<A>&& wgmma_tile<B>&& std::is_same_v<typename A::element, typename B::element>&& A::rows ==
+    isa::wgmma_m&& B::rows == columns&& A::cols == B::cols;
 template <int columns, class T, int K, class B>
-inline constexpr bool wgmma_weights = wgmma_tile<B> && std::is_same_v<T, typename B::element> && B::rows == columns &&
-                                      B::cols == K;
+inline constexpr bool wgmma_weights =
+    wgmma_tile<B>&& std::is_same_v<T, typename B::element>&& B::rows == columns&& B::cols == K;
+
+// Commits so far, and how many of them were waited for, in the order in which instructions are written.
+struct WgmmaGroups {
+  int committed = 0, done = 0;
+};
+// Registers that an MMA of a warpgroup reads or writes. Those of a group that was not waited for are reported.
+class WgmmaRegisters {
+ public:
+  WgmmaRegisters(Recorder& r, ScalarType type, int count, std::shared_ptr<const WgmmaGroups> groups);
+  F32 read(RegisterIndex i) const;
+  void write(int i, const OperandOf<F32>& value) const;
+  void round(ScalarType type, const std::vector<ir::Operand>& from, Here at) const;
+  const std::vector<ir::Operand>& all() const { return all_; }
+  // The group that is being issued has them.
+  void give() { group_ = groups_->committed + 1; }
+
+ private:
+  void require_done(Here at) const;
+  Recorder* rec_;
+  std::vector<ir::Operand> all_{};
+  std::shared_ptr<const WgmmaGroups> groups_;
+  int group_ = 0;  // the last that has them; 0: none
+};
 
 }  // namespace detail
 
@@ -49,9 +67,9 @@ class WgmmaSums {
   static constexpr int columns = N, elements = Place::elements;
 
   /// Element `i` of this lane, as it is now.
-  F32 operator[](RegisterIndex i) const;
+  F32 operator[](RegisterIndex i) const { return registers_->read(i); }
   /// Element `i` of this lane becomes a value.
-  void set(int i, OperandOf<F32> value) const;
+  void set(int i, OperandOf<F32> value) const { registers_->write(i, value); }
   /// All elements of this lane, as they are now.
   Registers<f32, elements> registers(Here at = {}) const {
     return make_registers<elements>([&](int i) { return (*this)[{i, at}]; }, at);
@@ -59,34 +77,33 @@ class WgmmaSums {
 
  private:
   friend class WarpgroupMma;
-  WgmmaSums(WarpgroupMma& mma, std::shared_ptr<WgmmaRegisters> registers)
-      : mma_(&mma), registers_(std::move(registers)) {}
-  WarpgroupMma* mma_;
-  std::shared_ptr<WgmmaRegisters> registers_;
+  explicit WgmmaSums(std::shared_ptr<detail::WgmmaRegisters> registers) : registers_(std::move(registers)) {}
+  std::shared_ptr<detail::WgmmaRegisters> registers_;
 };
 
-/// A of an MMA in the registers of a warpgroup: 64 rows by K elements of T, which has 16 bits. Rounded sums of K columns
-/// lie as A does.
+/// A of an MMA in the registers of a warpgroup: 64 rows by K elements of T, which has 16 bits. Rounded sums of K
+/// columns lie as A does.
 template <class T, int K>
 class WgmmaA {
  public:
-  static_assert(isa::wgmma_transposes(T::scalar) && K % 16 == 0, "A has f16 or bf16, 16, 32, ... along K [dsl-tile-type]");
+  static_assert(isa::wgmma_transposes(T::scalar) && K % 16 == 0,
+                "A has f16 or bf16, 16, 32, ... along K [dsl-tile-type]");
   static constexpr int elements = K * isa::wgmma_warp_rows / isa::threads_per_warp;
 
   /// This lane's elements become these, rounded to nearest even.
-  void set(const Registers<f32, elements>& values, Here at = {}) const;
+  void set(const Registers<f32, elements>& values, Here at = {}) const {
+    registers_->round(T::scalar, values.operands(at), at);
+  }
 
  private:
   friend class WarpgroupMma;
-  WgmmaA(WarpgroupMma& mma, std::shared_ptr<WgmmaRegisters> registers)
-      : mma_(&mma), registers_(std::move(registers)) {}
-  WarpgroupMma* mma_;
-  std::shared_ptr<WgmmaRegisters> registers_;
+  explicit WgmmaA(std::shared_ptr<detail::WgmmaRegisters> registers) : registers_(std::move(registers)) {}
+  std::shared_ptr<detail::WgmmaRegisters> registers_;
 };
 
-/// The tensor core of a warpgroup, or of each of a role's: MMAs in groups that end with commit(). Of a role's warpgroups
-/// each multiplies for itself. Registers of a group that was not waited for are refused, as far as the order in which
-/// the kernel writes its instructions shows it; `kiln check` follows loops too.
+/// The tensor core of a warpgroup, or of each of a role's: MMAs in groups that end with commit(). Of a role's
+/// warpgroups each multiplies for itself. Registers of a group that was not waited for are refused, as far as the order
+/// in which the kernel writes its instructions shows it; `kiln check` follows loops too.
 class WarpgroupMma {
  public:
   explicit WarpgroupMma(Warpgroup& g) : g_(g), thread_(g.recorder(), g.role()) {}
@@ -95,12 +112,12 @@ class WarpgroupMma {
   /// Sums, undefined before an MMA or set() writes them.
   template <int N>
   WgmmaSums<N> sums() {
-    return {*this, new_registers(ScalarType::f32, WgmmaSums<N>::elements)};
+    return WgmmaSums<N>(new_registers(ScalarType::f32, WgmmaSums<N>::elements));
   }
   /// A in registers, undefined before set().
   template <class T, int K>
   WgmmaA<T, K> a() {
-    return {*this, new_registers(ScalarType::b32, WgmmaA<T, K>::elements / 2)};
+    return WgmmaA<T, K>(new_registers(ScalarType::b32, WgmmaA<T, K>::elements / 2));
   }
 
   /// Orders accesses to registers before the MMAs that follow. PTX ISA "wgmma.fence".
@@ -108,36 +125,39 @@ class WarpgroupMma {
   /// An MMA for each K slice of the tiles: D = A * B^T, added to D where accumulate(p) says so for the first of them.
   /// `a` has 64 rows, `b` a row for each column of D. PTX ISA "wgmma.mma_async".
   template <int N, class A, class B>
-    requires(detail::wgmma_tiles<N, A, B>)
-  void multiply(const WgmmaSums<N>& d, const Shared<A>& a, const Shared<B>& b, const EnableInputD& p) {
+  requires(detail::wgmma_tiles<N, A, B>) void multiply(const WgmmaSums<N>& d, const Shared<A>& a, const Shared<B>& b,
+                                                       const EnableInputD& p) {
     for (int k = 0; k < B::cols; k += k_step)
       issue({N, B::element::scalar, A::order, B::order}, *d.registers_, {descriptor(a, k, p.at)},
             descriptor(b, k, p.at), k == 0 ? p : accumulate(true, p.at));
   }
   /// The same with A in registers.
   template <int N, class T, int K, class B>
-    requires(detail::wgmma_weights<N, T, K, B>)
-  void multiply(const WgmmaSums<N>& d, const WgmmaA<T, K>& a, const Shared<B>& b, const EnableInputD& p) {
-    a.registers_->group = group_ + 1;
+  requires(detail::wgmma_weights<N, T, K, B>) void multiply(const WgmmaSums<N>& d, const WgmmaA<T, K>& a,
+                                                            const Shared<B>& b, const EnableInputD& p) {
+    a.registers_->give();
     for (int k = 0; k < K; k += k_step) {
-      const auto first = a.registers_->all.begin() + k / 4;
+      const auto first = a.registers_->all().begin() + k / 4;
       issue({N, T::scalar, Major::K, B::order}, *d.registers_, {first, first + 4}, descriptor(b, k, p.at),
             k == 0 ? p : accumulate(true, p.at));
     }
   }
   // Here only to explain: tiles that do not fit the sums, or no tiles.
   template <int N, class A, class B>
-    requires(!detail::wgmma_tiles<N, A, B>)
-  KILN_REFUSED(tile_type, "wgmma multiplies a swizzled tile with 64 rows of f16 or bf16 by one of the same type and K, "
-                          "which has a row for each column of the sums; tile.rows<64>(first) is a part [dsl-tile-type]")
+  requires(!detail::wgmma_tiles<N, A, B>)
+      KILN_REFUSED(tile_type,
+                   "wgmma multiplies a swizzled tile with 64 rows of f16 or bf16 by one of the same type and K, "
+                   "which has a row for each column of the sums; tile.rows<64>(first) is a part [dsl-tile-type]")
   void multiply(const WgmmaSums<N>& d, const Shared<A>& a, const Shared<B>& b, const EnableInputD& p);
   template <int N, class T, int K, class B>
-    requires(!detail::wgmma_weights<N, T, K, B>)
-  KILN_REFUSED(tile_type, "the tile has the type and the K of A in registers, and a row for each column of the sums "
-                          "[dsl-tile-type]")
+  requires(!detail::wgmma_weights<N, T, K, B>)
+      KILN_REFUSED(tile_type,
+                   "the tile has the type and the K of A in registers, and a row for each column of the sums "
+                   "[dsl-tile-type]")
   void multiply(const WgmmaSums<N>& d, const WgmmaA<T, K>& a, const Shared<B>& b, const EnableInputD& p);
-  KILN_OTHERWISE(arguments, "multiply(sums, a, b, accumulate(p)): sums<N>(), a tile or a<T, K>(), a tile (of a slot: "
-                            "slot.get<Tile>()) [dsl-arguments]")
+  KILN_OTHERWISE(arguments,
+                 "multiply(sums, a, b, accumulate(p)): sums<N>(), a tile or a<T, K>(), a tile (of a slot: "
+                 "slot.get<Tile>()) [dsl-arguments]")
   void multiply(KILN_WHATEVER);
 
   /// The MMAs since the last commit are a group. PTX ISA "wgmma.commit_group".
@@ -151,16 +171,11 @@ class WarpgroupMma {
 
   /// This lane's value of a row combined with those of the other three lanes that have the row's elements.
   template <RedOp op>
-    requires(op == RedOp::add || op == RedOp::max || op == RedOp::min)
-  F32 row_reduce(const F32& value, Here at = {}) {
+  requires(op == RedOp::add || op == RedOp::max || op == RedOp::min) F32 row_reduce(const F32& value, Here at = {}) {
     return reduced(op, value, at);
   }
 
  private:
-  template <int N>
-  friend class WgmmaSums;
-  template <class T, int K>
-  friend class WgmmaA;
   static constexpr int k_step = isa::mma_k_bytes * 8 / 16;  // elements of 16 bits along K of an MMA
   struct Form {
     int columns;
@@ -173,42 +188,29 @@ class WarpgroupMma {
   ir::Operand descriptor(const Shared<Tile>& tile, int k, Here at) {
     return use(recorder(), thread_.descriptor(tile.k_slice(k, at), at).word, at);
   }
-  std::shared_ptr<WgmmaRegisters> new_registers(ScalarType type, int count);
-  void issue(const Form& form, WgmmaRegisters& d, std::vector<ir::Operand> a, const ir::Operand& b,
+  std::shared_ptr<detail::WgmmaRegisters> new_registers(ScalarType type, int count) const {
+    return std::make_shared<detail::WgmmaRegisters>(recorder(), type, count, groups_);
+  }
+  void issue(const Form& form, detail::WgmmaRegisters& d, std::vector<ir::Operand> a, const ir::Operand& b,
              const EnableInputD& p);
   F32 reduced(RedOp op, const F32& value, Here at);
-  // What sums and A do with their registers.
-  F32 read(const WgmmaRegisters& registers, RegisterIndex i);
-  void write(const WgmmaRegisters& registers, int i, const OperandOf<F32>& value);
-  void round(const WgmmaRegisters& to, ScalarType type, const std::vector<ir::Operand>& from, Here at);
-  // Reports registers of a group that was not waited for.
-  void require_done(const WgmmaRegisters& registers, Here at);
 
   Warpgroup g_;
-  Thread thread_;             // that makes descriptors, and arrives
-  int group_ = 0, done_ = 0;  // commits so far, and how many of them were waited for
+  Thread thread_;  // that makes descriptors
+  std::shared_ptr<detail::WgmmaGroups> groups_ = std::make_shared<detail::WgmmaGroups>();
 };
 
-template <int N>
-F32 WgmmaSums<N>::operator[](RegisterIndex i) const {
-  return mma_->read(*registers_, i);
-}
-template <int N>
-void WgmmaSums<N>::set(int i, OperandOf<F32> value) const {
-  mma_->write(*registers_, i, value);
-}
-template <class T, int K>
-void WgmmaA<T, K>::set(const Registers<f32, elements>& values, Here at) const {
-  mma_->round(*registers_, T::scalar, values.operands(at), at);
-}
+// What take_registers calls.
+namespace detail {
+void end_kernel_after(Warpgroup& g, Here at);
+}  // namespace detail
 
 /// As setmaxnreg_inc, for a role that ends the kernel for its threads: ptxas gives so many registers only to code that
 /// nothing else leads to, and the code of the roles after it leads to none of this role's. Such a role comes first.
-void end_kernel_after(Warpgroup& g, Here at);
 template <int registers>
 void take_registers(Warpgroup& g, Here at = {}) {
   g.setmaxnreg_inc<registers>(at);
-  end_kernel_after(g, at);
+  detail::end_kernel_after(g, at);
 }
 
 }  // namespace kiln::dsl

@@ -19,20 +19,17 @@ using namespace kiln::dsl;
 
 namespace {
 
-constexpr int groups = 2, rows = 64 * groups, head = 128, stages = 2, span = 64;
+constexpr int groups = 2, rows = 64 * groups, keys = 128, head = 128, stages = 2, span = 64;
 
 using QTile = SharedTile<bf16, rows, head, K_major, swizzle_128B>;
-template <int keys>
 using KTile = SharedTile<bf16, keys, head, K_major, swizzle_128B>;
-template <int keys>
 using VTile = SharedTile<bf16, head, keys, MN_major, swizzle_128B>;  // as memory has it: a row for each key
 // Elements of a swizzle span, rows, spans of a row, heads: a box is a tile of one head, and rows after its last are not
 // the next head's.
 using Map = TensorMapHandle<bf16, 4>;
 
-constexpr auto parameter_list =
-    parameters("Q"_arg.is<Map>(), "K"_arg.is<Map>(), "V"_arg.is<Map>(), "O"_arg.is<Map>(), "m"_arg.is<u32>(),
-               "n"_arg.is<u32>(), "sharing"_arg.is<u32>());
+constexpr auto parameter_list = parameters("Q"_arg.is<Map>(), "K"_arg.is<Map>(), "V"_arg.is<Map>(), "O"_arg.is<Map>(),
+                                           "m"_arg.is<u32>(), "n"_arg.is<u32>(), "sharing"_arg.is<u32>());
 
 // Exponents are of two: 2^(log2e / sqrt(head) * score).
 const float exponent_scale = float(std::numbers::log2e / std::sqrt(double(head)));
@@ -55,7 +52,6 @@ std::vector<F32> of_row(const std::vector<F32>& all, int row) {
 
 // Of a CTA's rows: the last block with keys that some row sees, how many of the blocks before it all rows see whole,
 // and how many keys a row sees. Where rows see different keys they do so in two blocks at most.
-template <int keys>
 struct AllKeys {
   static constexpr bool cuts_two = false;
   U32 n;
@@ -64,7 +60,6 @@ struct AllKeys {
   U32 end(const U32&) const { return n; }
 };
 // The rows are the last of as many positions as there are keys, and see none that come later than their own.
-template <int keys>
 struct KeysSoFar {
   static constexpr bool cuts_two = true;
   static_assert(keys >= rows);
@@ -75,10 +70,8 @@ struct KeysSoFar {
 };
 
 // A warpgroup's softmax of its 64 rows, block by block.
-template <int keys>
 class Softmax {
  public:
-  using Place = SumsFragment<keys>;
   Softmax(Warpgroup& g, WarpgroupMma& mma) : mma_(&mma), greatest_(g.vars<2>(least)), total_(g.vars<2>(0.0f)) {}
 
   // What each key of a block weighs, given its scores. `factor` is what older sums are to be scaled by.
@@ -107,7 +100,7 @@ class Softmax {
 };
 
 // `seen`: the keys that a CTA's rows see, given the first of them, and how many rows and keys there are.
-template <int keys, class See>
+template <class See>
 Kernel build(const std::string& name, Target target, const See& seen) {
   KernelBuilder attention(name, target, warps<4 * (groups + 1)>);
   attention.minnctapersm(1);
@@ -115,8 +108,8 @@ Kernel build(const std::string& name, Target target, const See& seen) {
   const U32 m = given["m"_arg], n = given["n"_arg];
   auto q = attention.shared<QTile>();
   auto q_full = attention.mbarrier("q_full");
-  auto in_k = attention.ring<stages, KTile<keys>>("k");
-  auto in_v = attention.ring<stages, VTile<keys>>("v");
+  auto in_k = attention.ring<stages, KTile>("k");
+  auto in_v = attention.ring<stages, VTile>("v");
 
   // Causal rows with the most keys begin first.
   const U32 row = (attention.nctaid.x - attention.ctaid.x - 1) * rows, head_of_q = attention.ctaid.y;
@@ -132,8 +125,8 @@ Kernel build(const std::string& name, Target target, const See& seen) {
     auto weights = mma.a<bf16, keys>();
     auto values = mma.sums<head>();
     using Place = typename decltype(scores)::Place;
-    Softmax<keys> softmax(g, mma);
-    const auto my_q = q.template rows<64>(g.group() * 64);
+    Softmax softmax(g, mma);
+    const auto my_q = q.rows<64>(g.group() * 64);
     // The first of this lane's rows in the tile.
     const U32 lane_row = g.group() * 64 + (g.warp_index() & 3) * 16 + Place::row(g.lane(), 0);
     std::vector<S32> ends;
@@ -147,23 +140,25 @@ Kernel build(const std::string& name, Target target, const See& seen) {
         for (const S32& end : ends) left.push_back(end - bit_cast<S32>(block * keys));
       for (int i = 0; i < scores.elements; ++i) {
         const F32 score = scores[i];
-        if (cut) out.push_back(select(left[std::size_t(row_of(i))] > Place::at(0, i).column, score, nothing));
-        else out.push_back(score);
+        if (cut)
+          out.push_back(select(left[std::size_t(row_of(i))] > Place::at(0, i).column, score, nothing));
+        else
+          out.push_back(score);
       }
       return out;
     };
     const auto rounded = [&](const std::vector<F32>& all) {
       weights.set(make_registers<scores.elements>([&](int i) { return all[std::size_t(i)]; }));
     };
-    const auto add_values = [&](const auto& slot) {
-      mma.multiply(values, weights, slot.template get<VTile<keys>>(), accumulate(true));
+    const auto add_values = [&](const Slot<VTile>& slot) {
+      mma.multiply(values, weights, slot.get<VTile>(), accumulate(true));
       mma.commit();
     };
     // A block's scores, and the values of the block after it, whose weights are known.
     const auto step = [&](bool cut, const U32& block) {
       auto k = in_k.wait(g);
       mma.fence();
-      mma.multiply(scores, my_q, k.template get<KTile<keys>>(), accumulate(false));
+      mma.multiply(scores, my_q, k.get<KTile>(), accumulate(false));
       mma.commit();
       auto v = in_v.wait(g);
       mma.fence();
@@ -182,7 +177,7 @@ Kernel build(const std::string& name, Target target, const See& seen) {
     g.wait(q_full, Phase{0});
     auto k = in_k.wait(g);
     mma.fence();
-    mma.multiply(scores, my_q, k.template get<KTile<keys>>(), accumulate(false));
+    mma.multiply(scores, my_q, k.get<KTile>(), accumulate(false));
     mma.commit();
     mma.wait(0);
     mma.release(k);
@@ -199,12 +194,12 @@ Kernel build(const std::string& name, Target target, const See& seen) {
     // O leaves through the rows of Q, which nobody reads any more: each warp has 16 of its own.
     std::vector<F32> inverse;
     for (int r = 0; r < rows_of_lane; ++r) inverse.push_back(softmax.inverse(r));
-    const auto out = cvt<bf16>(make_registers<values.elements>(
-        [&](int i) { return values[i] * inverse[std::size_t(row_of(i))]; }));
+    const auto out =
+        cvt<bf16>(make_registers<values.elements>([&](int i) { return values[i] * inverse[std::size_t(row_of(i))]; }));
     const U32 first = g.group() * 64 + (g.warp_index() & 3) * 16;
     for (int c = 0; c < head; c += 16) {
       const auto at = out.operands().begin() + c / 4;
-      g.template stmatrix<Fragment<bf16, 16, 16>>(q, first, c, Registers<bf16, 8>(g.recorder(), {at, at + 4}));
+      g.stmatrix<Fragment<bf16, 16, 16>>(q, first, c, Registers<bf16, 8>(g.recorder(), {at, at + 4}));
     }
     g.fence_proxy_async();
     g.each_warp([&](Warp w) {
@@ -212,7 +207,7 @@ Kernel build(const std::string& name, Target target, const See& seen) {
       w.elect([&](Thread t) {
         for (int c = 0; c < head; c += span)
           t.cp_async_bulk_tensor(given["O"_arg].at(0, row + first, c / span, head_of_q),
-                                 q.template columns<span>(c).address + first * QTile::row_pitch);
+                                 q.columns<span>(c).address + first * QTile::row_pitch);
         t.commit_stores();
         t.wait_stores_read(0);
       });
@@ -226,11 +221,11 @@ Kernel build(const std::string& name, Target target, const See& seen) {
       t.tma_load(q, given["Q"_arg].at(0, row, 0, head_of_q), q_full);
       const auto load_k = [&](const U32& block) {
         auto k = in_k.acquire(t);
-        t.tma_load(k.template get<KTile<keys>>(), given["K"_arg].at(0, block * keys, 0, head_of_k), k.full);
+        t.tma_load(k.get<KTile>(), given["K"_arg].at(0, block * keys, 0, head_of_k), k.full);
       };
       const auto load_v = [&](const U32& block) {
         auto v = in_v.acquire(t);
-        t.tma_load(v.template get<VTile<keys>>(), given["V"_arg].at(0, block * keys, 0, head_of_k), v.full);
+        t.tma_load(v.get<VTile>(), given["V"_arg].at(0, block * keys, 0, head_of_k), v.full);
       };
       const auto step = [&](const U32& block) {
         load_k(block);
@@ -264,12 +259,12 @@ launch::TensorMap map_of(const char* buffer, std::uint64_t rows_of_head, std::ui
   return map;
 }
 
-template <int keys>
 launch::Contract problem(const Kernel& kernel, const Sizes& sizes) {
   const std::uint64_t m = sizes.at("m"), n = sizes.at("n"), heads = sizes.at("heads"), sharing = sizes.at("sharing");
   check_extent("m", m);
   check_extent("n", n);
-  if (heads < 1 || heads > 65535) throw diag::InputError("--heads " + std::to_string(heads) + ": must be in [1, 65535]");
+  if (heads < 1 || heads > 65535)
+    throw diag::InputError("--heads " + std::to_string(heads) + ": must be in [1, 65535]");
   if (sharing < 1 || heads % sharing != 0)
     throw diag::InputError("--sharing " + std::to_string(sharing) + ": must divide --heads " + std::to_string(heads));
   launch::Contract c;
@@ -289,30 +284,25 @@ launch::Contract problem(const Kernel& kernel, const Sizes& sizes) {
   return c;
 }
 
-constexpr int all_keys = 176, causal_keys = 128;  // of a block
-
 }  // namespace
 
 std::span<const SizeOption> attention_wgmma_options() { return options; }
 
 Kernel attention_wgmma(Target target, const Sizes&) {
-  return build<all_keys>("attention_wgmma", target,
-                         [](const U32&, const U32&, const U32& n) { return AllKeys<all_keys>{n}; });
+  return build("attention_wgmma", target, [](const U32&, const U32&, const U32& n) { return AllKeys{n}; });
 }
-launch::Contract attention_wgmma_problem(const Kernel& kernel, const Sizes& sizes) {
-  return problem<all_keys>(kernel, sizes);
-}
+launch::Contract attention_wgmma_problem(const Kernel& kernel, const Sizes& sizes) { return problem(kernel, sizes); }
 
 Kernel attention_wgmma_causal(Target target, const Sizes&) {
-  return build<causal_keys>("attention_wgmma_causal", target, [](const U32& row, const U32& m, const U32& n) {
-    return KeysSoFar<causal_keys>{n, n - m, row};
+  return build("attention_wgmma_causal", target, [](const U32& row, const U32& m, const U32& n) {
+    return KeysSoFar{n, n - m, row};
   });
 }
 launch::Contract attention_wgmma_causal_problem(const Kernel& kernel, const Sizes& sizes) {
   if (sizes.at("m") > sizes.at("n"))
     throw diag::InputError("--m " + std::to_string(sizes.at("m")) + ": must be at most --n " +
                            std::to_string(sizes.at("n")) + ": the rows are the last of as many positions");
-  launch::Contract c = problem<causal_keys>(kernel, sizes);
+  launch::Contract c = problem(kernel, sizes);
   c.expectations.front().causal = true;
   return c;
 }
