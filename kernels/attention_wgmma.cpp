@@ -99,6 +99,130 @@ class Softmax {
   Vars<F32, 2> greatest_, total_;  // total: of this lane's keys
 };
 
+// What both roles share.
+struct Inputs {
+  Shared<QTile> q;
+  Mbarrier q_full;
+  Ring<stages, KTile> k;
+  Ring<stages, VTile> v;
+
+  explicit Inputs(KernelBuilder& b)
+      : q(b.shared<QTile>()),
+        q_full(b.mbarrier("q_full")),
+        k(b.ring<stages, KTile>("k")),
+        v(b.ring<stages, VTile>("v")) {}
+};
+
+// A warpgroup with its rows of Q: scores, weights and the sum of values, all in registers.
+template <class Visible>
+class Rows {
+ public:
+  Rows(Warpgroups<groups>& g, const Inputs& in, const Visible& visible)
+      : g_(g), mma_(g), softmax_(g, mma_), in_(in), first_(g.group() * 64 + (g.warp_index() & 3) * 16) {
+    for (int i = 0; i < values_.elements; ++i) values_.set(i, 0.0f);
+    const U32 row = first_ + Scores::Place::row(g.lane(), 0);
+    for (int r = 0; r < rows_of_lane; ++r)
+      ends_.push_back(bit_cast<S32>(visible.end(row + 8 * r) - Scores::Place::column(g.lane(), 0)));
+  }
+
+  // The first block's weights.
+  void begin(const U32& block) {
+    g_.wait(in_.q_full, Phase{0});
+    const auto k = multiply_keys();
+    mma_.wait(0);
+    mma_.release(k);
+    std::vector<F32> factor;
+    keep(softmax_.weights(scores(true, block), factor));
+  }
+  // A block's weights, and the values of the block before, whose weights are known. `cut`: some row does not see it
+  // all.
+  void step(bool cut, const U32& block) {
+    const auto k = multiply_keys();
+    const auto v = add_values();
+    mma_.wait(1);
+    mma_.release(k);
+    std::vector<F32> factor;
+    const std::vector<F32> weights = softmax_.weights(scores(cut, block), factor);
+    mma_.wait(0);
+    mma_.release(v);
+    keep(weights);
+    for (int i = 0; i < values_.elements; ++i) values_.set(i, values_[i] * factor[std::size_t(row_of(i))]);
+  }
+  // The last block's values.
+  void end() {
+    const auto v = add_values();
+    mma_.wait(0);
+    mma_.release(v);
+  }
+  // O leaves through the rows of Q, which nobody reads any more: each warp has 16 of its own.
+  void store(const Map& to, const U32& row, const U32& head_of_q) {
+    std::vector<F32> inverse;
+    for (int r = 0; r < rows_of_lane; ++r) inverse.push_back(softmax_.inverse(r));
+    const auto out = cvt<bf16>(
+        make_registers<Values::elements>([&](int i) { return values_[i] * inverse[std::size_t(row_of(i))]; }));
+    for (int c = 0; c < head; c += 16) {
+      const auto at = out.operands().begin() + c / 4;
+      g_.stmatrix<Fragment<bf16, 16, 16>>(in_.q, first_, c, Registers<bf16, 8>(g_.recorder(), {at, at + 4}));
+    }
+    g_.fence_proxy_async();
+    g_.each_warp([&](Warp w) {
+      w.sync();
+      w.elect([&](Thread t) {
+        for (int c = 0; c < head; c += span)
+          t.cp_async_bulk_tensor(to.at(0, row + first_, c / span, head_of_q),
+                                 in_.q.columns<span>(c).address + first_ * QTile::row_pitch);
+        t.commit_stores();
+        t.wait_stores_read(0);
+      });
+    });
+  }
+
+ private:
+  using Scores = WgmmaSums<keys>;
+  using Values = WgmmaSums<head>;
+
+  Slot<KTile> multiply_keys() {
+    auto k = in_.k.wait(g_);
+    mma_.fence();
+    mma_.multiply(scores_, in_.q.rows<64>(g_.group() * 64), k.get<KTile>(), accumulate(false));
+    mma_.commit();
+    return k;
+  }
+  Slot<VTile> add_values() {
+    auto v = in_.v.wait(g_);
+    mma_.fence();
+    mma_.multiply(values_, weights_, v.get<VTile>(), accumulate(true));
+    mma_.commit();
+    return v;
+  }
+  // Those of a block; of keys that a row does not see, `nothing`.
+  std::vector<F32> scores(bool cut, const U32& block) {
+    std::vector<F32> out;
+    std::vector<S32> left;
+    if (cut)
+      for (const S32& end : ends_) left.push_back(end - bit_cast<S32>(block * keys));
+    for (int i = 0; i < scores_.elements; ++i) {
+      const F32 score = scores_[i];
+      const int column = Scores::Place::at(0, i).column;
+      out.push_back(cut ? select(left[std::size_t(row_of(i))] > column, score, nothing) : score);
+    }
+    return out;
+  }
+  void keep(const std::vector<F32>& weights) {
+    weights_.set(make_registers<Scores::elements>([&](int i) { return weights[std::size_t(i)]; }));
+  }
+
+  Warpgroups<groups>& g_;
+  WarpgroupMma mma_;
+  Softmax softmax_;
+  Inputs in_;
+  U32 first_;  // this warp's first row in the tile
+  Scores scores_ = mma_.sums<keys>();
+  Values values_ = mma_.sums<head>();
+  WgmmaA<bf16, keys> weights_ = mma_.a<bf16, keys>();
+  std::vector<S32> ends_{};  // of this lane's rows: the keys that it sees from the lane's first column on
+};
+
 // `seen`: the keys that a CTA's rows see, given the first of them, and how many rows and keys there are.
 template <class See>
 Kernel build(const std::string& name, Target target, const See& seen) {
@@ -106,125 +230,36 @@ Kernel build(const std::string& name, Target target, const See& seen) {
   attention.minnctapersm(1);
   const auto given = declare(attention, parameter_list);
   const U32 m = given["m"_arg], n = given["n"_arg];
-  auto q = attention.shared<QTile>();
-  auto q_full = attention.mbarrier("q_full");
-  auto in_k = attention.ring<stages, KTile>("k");
-  auto in_v = attention.ring<stages, VTile>("v");
+  Inputs in(attention);
 
   // Causal rows with the most keys begin first.
   const U32 row = (attention.nctaid.x - attention.ctaid.x - 1) * rows, head_of_q = attention.ctaid.y;
   const auto visible = seen(row, m, n);
+  using Visible = std::remove_cvref_t<decltype(visible)>;
   const U32 last = visible.last(), whole = visible.whole();
   const Pred are_two_cut = whole < last;
-  constexpr bool cuts_two = std::remove_cvref_t<decltype(visible)>::cuts_two;
 
   attention.role("softmax", warpgroups<0, groups>, [&](Warpgroups<groups>& g) {
     take_registers<240>(g);
-    WarpgroupMma mma(g);
-    auto scores = mma.sums<keys>();
-    auto weights = mma.a<bf16, keys>();
-    auto values = mma.sums<head>();
-    using Place = typename decltype(scores)::Place;
-    Softmax softmax(g, mma);
-    const auto my_q = q.rows<64>(g.group() * 64);
-    // The first of this lane's rows in the tile.
-    const U32 lane_row = g.group() * 64 + (g.warp_index() & 3) * 16 + Place::row(g.lane(), 0);
-    std::vector<S32> ends;
-    for (int r = 0; r < rows_of_lane; ++r)
-      ends.push_back(bit_cast<S32>(visible.end(lane_row + 8 * r) - Place::column(g.lane(), 0)));
-
-    const auto read = [&](bool cut, const U32& block) {
-      std::vector<F32> out;
-      std::vector<S32> left;
-      if (cut)
-        for (const S32& end : ends) left.push_back(end - bit_cast<S32>(block * keys));
-      for (int i = 0; i < scores.elements; ++i) {
-        const F32 score = scores[i];
-        if (cut)
-          out.push_back(select(left[std::size_t(row_of(i))] > Place::at(0, i).column, score, nothing));
-        else
-          out.push_back(score);
-      }
-      return out;
-    };
-    const auto rounded = [&](const std::vector<F32>& all) {
-      weights.set(make_registers<scores.elements>([&](int i) { return all[std::size_t(i)]; }));
-    };
-    const auto add_values = [&](const Slot<VTile>& slot) {
-      mma.multiply(values, weights, slot.get<VTile>(), accumulate(true));
-      mma.commit();
-    };
-    // A block's scores, and the values of the block after it, whose weights are known.
-    const auto step = [&](bool cut, const U32& block) {
-      auto k = in_k.wait(g);
-      mma.fence();
-      mma.multiply(scores, my_q, k.get<KTile>(), accumulate(false));
-      mma.commit();
-      auto v = in_v.wait(g);
-      mma.fence();
-      add_values(v);
-      mma.wait(1);
-      mma.release(k);
-      std::vector<F32> factor;
-      const std::vector<F32> now = softmax.weights(read(cut, block), factor);
-      mma.wait(0);
-      mma.release(v);
-      rounded(now);
-      for (int i = 0; i < values.elements; ++i) values.set(i, values[i] * factor[std::size_t(row_of(i))]);
-    };
-
-    for (int i = 0; i < values.elements; ++i) values.set(i, 0.0f);
-    g.wait(q_full, Phase{0});
-    auto k = in_k.wait(g);
-    mma.fence();
-    mma.multiply(scores, my_q, k.get<KTile>(), accumulate(false));
-    mma.commit();
-    mma.wait(0);
-    mma.release(k);
-    std::vector<F32> factor;
-    rounded(softmax.weights(read(true, last), factor));
-    if (cuts_two) g.when(are_two_cut, [&] { step(true, last - 1); });
-    g.loop(whole, [&](U32 i) { step(false, whole - 1 - i); });
-    auto v = in_v.wait(g);
-    mma.fence();
-    add_values(v);
-    mma.wait(0);
-    mma.release(v);
-
-    // O leaves through the rows of Q, which nobody reads any more: each warp has 16 of its own.
-    std::vector<F32> inverse;
-    for (int r = 0; r < rows_of_lane; ++r) inverse.push_back(softmax.inverse(r));
-    const auto out =
-        cvt<bf16>(make_registers<values.elements>([&](int i) { return values[i] * inverse[std::size_t(row_of(i))]; }));
-    const U32 first = g.group() * 64 + (g.warp_index() & 3) * 16;
-    for (int c = 0; c < head; c += 16) {
-      const auto at = out.operands().begin() + c / 4;
-      g.stmatrix<Fragment<bf16, 16, 16>>(q, first, c, Registers<bf16, 8>(g.recorder(), {at, at + 4}));
-    }
-    g.fence_proxy_async();
-    g.each_warp([&](Warp w) {
-      w.sync();
-      w.elect([&](Thread t) {
-        for (int c = 0; c < head; c += span)
-          t.cp_async_bulk_tensor(given["O"_arg].at(0, row + first, c / span, head_of_q),
-                                 q.columns<span>(c).address + first * QTile::row_pitch);
-        t.commit_stores();
-        t.wait_stores_read(0);
-      });
-    });
+    Rows<Visible> mine(g, in, visible);
+    mine.begin(last);
+    if (Visible::cuts_two) g.when(are_two_cut, [&] { mine.step(true, last - 1); });
+    g.loop(whole, [&](U32 i) { mine.step(false, whole - 1 - i); });
+    mine.end();
+    mine.store(given["O"_arg], row, head_of_q);
   });
   attention.role("load", warpgroup<groups>, [&](Warpgroup& g) {
     g.setmaxnreg_dec<24>();
     g.elect([&](Thread t) {
       const U32 head_of_k = head_of_q / given["sharing"_arg];
-      t.expect_tx(q_full, QTile::transaction_bytes);
-      t.tma_load(q, given["Q"_arg].at(0, row, 0, head_of_q), q_full);
+      t.expect_tx(in.q_full, QTile::transaction_bytes);
+      t.tma_load(in.q, given["Q"_arg].at(0, row, 0, head_of_q), in.q_full);
       const auto load_k = [&](const U32& block) {
-        auto k = in_k.acquire(t);
+        auto k = in.k.acquire(t);
         t.tma_load(k.get<KTile>(), given["K"_arg].at(0, block * keys, 0, head_of_k), k.full);
       };
       const auto load_v = [&](const U32& block) {
-        auto v = in_v.acquire(t);
+        auto v = in.v.acquire(t);
         t.tma_load(v.get<VTile>(), given["V"_arg].at(0, block * keys, 0, head_of_k), v.full);
       };
       const auto step = [&](const U32& block) {
@@ -233,7 +268,7 @@ Kernel build(const std::string& name, Target target, const See& seen) {
       };
       load_k(last);
       // The same loops as those of the other role: that they end together is then plain.
-      if (cuts_two) t.when(are_two_cut, [&] { step(last - 1); });
+      if (Visible::cuts_two) t.when(are_two_cut, [&] { step(last - 1); });
       t.loop(whole, [&](U32 i) { step(whole - 1 - i); });
       load_v(attention.constant(0));
     });
