@@ -122,8 +122,9 @@ class WarpgroupMma {
 
   /// Orders accesses to registers before the MMAs that follow. PTX ISA "wgmma.fence".
   void fence(Here at = {});
-  /// An MMA for each K slice of the tiles: D = A * B^T, added to D where accumulate(p) says so for the first of them.
-  /// `a` has 64 rows, `b` a row for each column of D. PTX ISA "wgmma.mma_async".
+  /// An MMA for each K slice of the tiles, D = A * B^T: `mma.multiply(sums, a, b, accumulate(i != 0))`. `a` has 64
+  /// rows, `b` a row for each column of D. The first MMA adds to D where accumulate(p) says so, the others add to it.
+  /// PTX ISA "wgmma.mma_async".
   template <int N, class A, class B>
   requires(detail::wgmma_tiles<N, A, B>) void multiply(const WgmmaSums<N>& d, const Shared<A>& a, const Shared<B>& b,
                                                        const EnableInputD& p) {
@@ -205,8 +206,9 @@ namespace detail {
 void end_kernel_after(Warpgroup& g, Here at);
 }  // namespace detail
 
-/// As setmaxnreg_inc, for a role that ends the kernel for its threads: ptxas gives so many registers only to code that
-/// nothing else leads to, and the code of the roles after it leads to none of this role's. Such a role comes first.
+/// As setmaxnreg_inc, `take_registers<240>(g)`, for a role that ends the kernel for its threads: ptxas gives so many
+/// registers only to code that nothing else leads to, and the code of the roles after it leads to none of this role's.
+/// Such a role comes first.
 template <int registers>
 void take_registers(Warpgroup& g, Here at = {}) {
   g.setmaxnreg_inc<registers>(at);
