@@ -28,8 +28,10 @@ void issue_wgmma(Recorder& r, const isa::MmaForm& form, const isa::MmaShape& sha
   const auto sign = [&](bool negate) { operands.push_back(Operand::number(negate ? -1 : 1)); };
   if (isa::is_floating(shape.a)) sign(shape.negate_a), sign(shape.negate_b);
   const auto transposed = [](isa::Major major) { return Operand::number(major == isa::Major::MN ? 1 : 0); };
-  if (form.kind == isa::MmaKind::f16)
-    operands.insert(operands.end(), {transposed(shape.a_major), transposed(shape.b_major)});
+  if (form.kind == isa::MmaKind::f16) {
+    if (o.a.kind != Operand::Kind::vector) operands.push_back(transposed(shape.a_major));
+    operands.push_back(transposed(shape.b_major));
+  }
   r.emit(mnemonic(form, shape, columns), std::move(operands), at);
 }
 

@@ -12,7 +12,7 @@ namespace kiln::dsl {
 
 /// The sums that a thread has of `columns` columns of 64 rows, of 32 bits.
 std::vector<ir::Operand> thread_sums(Recorder&, ScalarType, int columns);
-/// Descriptors of A and B, and the predicate that says whether to add.
+/// The descriptor of A or a vector of its registers, the descriptor of B, and the predicate that says whether to add.
 struct WgmmaOperands {
   ir::Operand a, b, enable_input_d;
 };

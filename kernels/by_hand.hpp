@@ -14,6 +14,15 @@ launch::Contract attention_problem(const dsl::Kernel&, const dsl::Sizes&);
 dsl::Kernel attention_causal(isa::Target, const dsl::Sizes&);
 launch::Contract attention_causal_problem(const dsl::Kernel&, const dsl::Sizes&);
 
+/// Attention of many heads on sm_90a, by wgmma: Q[heads, m, 128], K[heads / sharing, n, 128], V like K, O like Q in bf16.
+/// The options --m, --n, --heads and --sharing. The problem throws diag::InputError for heads that are not shared evenly.
+std::span<const dsl::SizeOption> attention_wgmma_options();
+dsl::Kernel attention_wgmma(isa::Target, const dsl::Sizes&);
+launch::Contract attention_wgmma_problem(const dsl::Kernel&, const dsl::Sizes&);
+/// The same where row i of a head sees the first n - m + i + 1 keys, as attention_causal.
+dsl::Kernel attention_wgmma_causal(isa::Target, const dsl::Sizes&);
+launch::Contract attention_wgmma_causal_problem(const dsl::Kernel&, const dsl::Sizes&);
+
 /// A convolution of sequences with three taps: D[m, n] = sum over t of W[t, m] * X[n + t - 1], inside n's sequence. The
 /// options --m, --n, --k and --sequence.
 std::span<const dsl::SizeOption> convolution_options();

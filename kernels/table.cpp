@@ -16,6 +16,7 @@ namespace {
 using kernels::tcgen05_targets;
 using kernels::wgmma_targets;
 constexpr std::array ld_red_targets{sm_103a, sm_103f, sm_107a, sm_107f, sm_110a, sm_110f};
+constexpr std::array hopper{sm_90a};
 constexpr std::array i8_targets{sm_100a, sm_110a, sm_90a};
 constexpr std::array sparse_packed_targets{sm_100a, sm_103a, sm_110a};
 constexpr std::array tma_targets{sm_100a, sm_90a, sm_100f, sm_103a, sm_103f, sm_107a, sm_107f, sm_110a, sm_110f};
@@ -102,6 +103,11 @@ std::span<const Entry> kernel_table() {
             kernels::attention_options(), kernels::attention, kernels::attention_problem},
       Entry{"attention_causal", "attention in which row i sees the first n - m + i + 1 keys", tcgen05_targets,
             kernels::attention_options(), kernels::attention_causal, kernels::attention_causal_problem},
+      Entry{"attention_wgmma", "O = softmax(Q * K^T / sqrt(128)) * V, bf16, heads of 128: Hopper, sums in registers",
+            hopper, kernels::attention_wgmma_options(), kernels::attention_wgmma, kernels::attention_wgmma_problem},
+      Entry{"attention_wgmma_causal", "the same in which row i of a head sees the first n - m + i + 1 keys", hopper,
+            kernels::attention_wgmma_options(), kernels::attention_wgmma_causal,
+            kernels::attention_wgmma_causal_problem},
       generated<problems::gemm_swiglu>("D = silu(A * Gate^T) * (A * Up^T), bf16", tcgen05_targets),
       Entry{"conv1d_ws", "D[m, n] = sum of W[t, m] * X[n + t - 1] over 3 taps, in sequences, bf16: zero-column masks",
             tcgen05_targets, kernels::convolution_options(), kernels::conv1d_ws, kernels::conv1d_ws_problem},

@@ -59,10 +59,13 @@ Work work_of(const Contract& contract, const Expectation& e) {
     case Kind::copy:
       return {0, double(contract.at(e.a).size()) + double(contract.at(e.output).size()), "bytes read and written", {}};
     case Kind::attention: {
-      const double keys = extent(contract, e.b, 0);
-      return {product(rows, keys, depth) + product(rows, extent(contract, e.c, 1), keys),
+      const bool has_heads = contract.at(e.a).shape.size() == 3;
+      const std::size_t first = has_heads ? 1 : 0;  // extent of a head
+      const double heads = has_heads ? rows : 1, queries = extent(contract, e.a, first);
+      const double keys = extent(contract, e.b, first), of_q = extent(contract, e.a, first + 1);
+      return {heads * (product(queries, keys, of_q) + product(queries, extent(contract, e.c, first + 1), keys)),
               0,
-              "2 * M * N * (K + L), two products; the softmax not counted",
+              "2 * M * N * (K + L) of each head, two products; the softmax not counted",
               {}};
     }
     case Kind::swiglu:

@@ -2,6 +2,8 @@
 // once with each compiler and compares what that says of each. The comment above a mistake names the rule and, after
 // it, words that the message has: the given and the expected type, or what to write.
 #include "dsl/dsl.hpp"
+
+#include "dsl/warpgroup_mma.hpp"
 // clang-format off: a mistake stands in one line
 using namespace kiln;
 using namespace kiln::dsl;
@@ -85,6 +87,10 @@ extern WarpgroupScratch scratch;
 extern StaticTiles tiles;
 extern TensorMap<HalfTile> P;
 extern Warpgroups<2> gg;
+extern WarpgroupMma mma;
+extern WgmmaSums<256> wide_sums;
+extern WgmmaA<bf16, 64> a_registers;
+extern Shared<SharedTile<f16, 256, 64, K_major, swizzle_128B>> f16_b;
 extern Registers<f16, 8> eight16;
 extern tcgen05_mma<kind_f16, bf16, bf16, f32, 64, 256>::Accumulator acc64;
 
@@ -676,3 +682,15 @@ void columns_at_a_host_float() { (void)acc.columns<32>(0.5f); }
 void select_of_accumulators() { (void)select(p, acc, acc); }
 // [dsl-arguments] vars<N>(first): N variables in a row, one at least, all with that first number or value
 void no_variables() { (void)g.vars<0>(0.0f); }
+
+// wgmma in its own words
+// [dsl-tile-type] wgmma multiplies a swizzled tile with 64 rows of f16 or bf16 by one of the same type and K,
+void wgmma_of_128_rows() { mma.multiply(wide_sums, a, b, accumulate(false)); }
+// [dsl-tile-type] wgmma multiplies a swizzled tile with 64 rows of f16 or bf16 by one of the same type and K,
+void wgmma_of_two_types() { mma.multiply(wide_sums, half, f16_b, accumulate(false)); }
+// [dsl-tile-type] the tile has the type and the K of A in registers, and a row for each column of the sums
+void wgmma_of_too_few_columns() { mma.multiply(wide_sums, a_registers, a, accumulate(false)); }
+// [dsl-arguments] multiply(sums, a, b, accumulate(p)): sums<N>(), a tile or a<T, K>(), a tile
+void wgmma_without_accumulate() { mma.multiply(wide_sums, half, b); }
+// [tcgen05-mma-issuer] one thread issues this
+void wgmma_as_tcgen05() { gg.mma(acc, a, b); }

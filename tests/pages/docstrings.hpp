@@ -7,6 +7,8 @@
 
 #include "dsl/dsl.hpp"
 
+#include "dsl/warpgroup_mma.hpp"
+
 namespace kiln::pages {
 
 using namespace kiln::dsl;
@@ -90,6 +92,12 @@ struct mma_tiles_frame : Thread {
   Shared<ATile> a;
   Shared<BTile> b;
   U32 i;
+};
+struct warpgroup_mma_frame : Names {
+  WarpgroupMma& mma;
+  WgmmaSums<256> sums;
+  Shared<SharedTile<bf16, 64, 64, K_major, swizzle_128B>> a;
+  Shared<BTile> b;
 };
 struct warp_frame : Warpgroup {
   U64 address;

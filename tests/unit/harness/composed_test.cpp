@@ -106,6 +106,36 @@ TEST_CASE("causal attention has each row see the keys so far, the last row all o
   CHECK_FALSE(compared(c).pass);
 }
 
+TEST_CASE("attention of several heads is that of each head, with the head of K and V that it shares") {
+  constexpr std::uint64_t heads = 4, sharing = 2;
+  Contract all = attention();
+  for (launch::Buffer& b : all.buffers) {
+    const bool is_shared = b.name == "K" || b.name == "V";
+    b = test::normal(b.name.c_str(), b.dtype, {is_shared ? heads / sharing : heads, b.shape[0], b.shape[1]});
+  }
+  // Each head by itself, as matrices.
+  const auto run_head = [&](std::uint64_t h, std::uint64_t of_k) {
+    Contract one = attention();
+    for (launch::Buffer& b : one.buffers) {
+      const launch::Buffer& from = all.at(b.name);
+      const bool is_shared = b.name == "K" || b.name == "V";
+      const auto first = from.bytes.begin() + std::ptrdiff_t((is_shared ? of_k : h) * b.size());
+      b.bytes.assign(first, first + std::ptrdiff_t(b.size()));
+    }
+    run_attention(one, 1 / std::sqrt(double(k)), as_it_is);
+    std::copy(one.at("O").bytes.begin(), one.at("O").bytes.end(),
+              all.at("O").bytes.begin() + std::ptrdiff_t(h * one.at("O").size()));
+  };
+  for (std::uint64_t h = 0; h < heads; ++h) run_head(h, h / sharing);
+  const Comparison right = compared(all);
+  CHECK(right.pass);
+  CHECK(right.elements == heads * m * l);
+  run_head(3, 0);
+  const Comparison wrong = compared(all);
+  CHECK_FALSE(wrong.pass);
+  CHECK(wrong.worst[0] == 3);
+}
+
 TEST_CASE("attention with scores too large for f32 is bounded by the values themselves") {
   Contract c = attention();
   c.expectations[0].scale = 1e8;
@@ -192,7 +222,9 @@ std::string contract_with(const std::string& expectation) {
   return R"({"block": [1], "buffers": {"Q": {"dtype": "bf16", "shape": [4, 8]}, "K": {"dtype": "bf16", "shape": [6, 8]},
              "V": {"dtype": "bf16", "shape": [6, 3]}, "F": {"dtype": "bf16", "shape": [4, 3]},
              "W": {"dtype": "f32", "shape": [6, 3]},
-             "O": {"dtype": "bf16", "shape": [4, 3]}, "D": {"dtype": "f32", "shape": [4, 6]}}, "expect": )" +
+             "O": {"dtype": "bf16", "shape": [4, 3]}, "D": {"dtype": "f32", "shape": [4, 6]},
+             "Q3": {"dtype": "bf16", "shape": [4, 4, 8]}, "K3": {"dtype": "bf16", "shape": [3, 6, 8]},
+             "O3": {"dtype": "bf16", "shape": [4, 4, 8]}}, "expect": )" +
          expectation + "}";
 }
 Contract read(const std::string& expectation) { return read_contract(contract_with(expectation), "l.json"); }
@@ -236,6 +268,11 @@ TEST_CASE("what does not fit attention, swiglu or absmax is refused") {
   CHECK(contains(attention_of(R"({"q": "Q", "k": "V", "v": "V"})"), "Q has rows of 8, V has rows of 3"));
   CHECK(contains(attention_of(R"({"q": "Q", "k": "K", "v": "W"})"), "attention is of f16 or bf16"));
   CHECK(contains(attention_of(R"({"q": "Q", "k": "K", "v": "K"})"), "O must be 4 x 8; it is 4 x 3"));
+  CHECK(contains(attention_of(R"({"q": "Q3", "k": "K", "v": "V"})"), "Q3 has 3 extents, K has 2"));
+  CHECK(contains(error_for(R"({"O3": {"attention": {"q": "Q3", "k": "K3", "v": "K3"}}})"),
+                 "as many heads of Q3 must share each of K3"));
+  CHECK(contains(error_for(R"({"O3": {"attention": {"q": "K3", "k": "K3", "v": "K3"}}})"),
+                 "O3 must be 3 x 6 x 8; it is 4 x 4 x 8"));
   CHECK(contains(error_for(R"({"D": {"swiglu": {"a": "Q", "gate": "K", "up": "Q"}}})"), "D must be 4 x 4"));
   CHECK(contains(error_for(R"({"D": {"swiglu": {"a": "Q", "gate": "K"}}})"), "/expect/D/swiglu"));
   CHECK(contains(error_for(R"({"D": {"copy": "D", "swiglu": {"a": "Q", "gate": "K", "up": "K"}}})"),

@@ -367,6 +367,22 @@ TEST_CASE("registers that a wgmma holds may not be touched: wgmma-registers, and
   CHECK(run_ones(fence + multiply + commit + "mov.f32 %f9, %f8;\n" + wait(0)).clean());
 }
 
+TEST_CASE("registers of A belong to a wgmma too until its group was waited for") {
+  const std::string ones = "mov.b32 %r0, 0x3F803F80; mov.b32 %r1, %r0; mov.b32 %r2, %r0; mov.b32 %r3, %r0;\n";
+  const std::string from_registers =
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, %r3}, %rd4, %p, 1, 1, "
+      "0;\n";
+  const std::string change = "mov.b32 %r2, 0;\n", result = "mov.b32 %d0, %f0;\n";
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    const Run late = run_ones(ones + fence + from_registers + commit + wait(0) + change + result, 128, seed);
+    CHECK_MESSAGE(late.clean(), late.findings());
+    const Run early = run_ones(ones + fence + from_registers + commit + change + wait(0) + result, 128, seed);
+    CHECK(early.has("wgmma-registers"));
+    for (const Run* run : {&late, &early})
+      for (const u32 word : run->read<u32>("out")) CHECK(word == f32(16));
+  }
+}
+
 TEST_CASE("a warp fences its registers before its first wgmma: wgmma-fence") {
   CHECK(run_ones(multiply + commit + wait(0)).has("wgmma-fence"));
 }
