@@ -97,6 +97,10 @@ class AccumulatorRing {
   KILN_REFUSED(arguments, "release(warpgroup, slot): the warpgroup that has read it, and the slot that this ring's "
                           "wait(warpgroup) gave [dsl-arguments]")
   void release(const S&, const Rest&...);
+  KILN_OTHERWISE(arguments, "acquire(thread): the thread that issues the MMAs [dsl-arguments]")
+  AccumulatorSlot<Mma> acquire(KILN_WHATEVER);
+  KILN_OTHERWISE(arguments, "wait(warpgroup): the warpgroup, or the warp, that reads the accumulator [dsl-arguments]")
+  AccumulatorSlot<Mma> wait(KILN_WHATEVER);
 
  private:
   static AccumulatorSlot<Mma> typed(AnyAccumulatorSlot s) {

@@ -33,9 +33,10 @@ namespace detail {
 
 template <class T>
 constexpr auto holder_of() {
-  if constexpr (std::is_base_of_v<Value, T>) {
-    if constexpr (requires { T::scalar; }) return std::type_identity<T>{};
-    else return std::type_identity<void>{};
+  if constexpr (!requires { T::scalar; }) {
+    return std::type_identity<void>{};
+  } else if constexpr (std::is_base_of_v<Value, T>) {
+    return std::type_identity<T>{};
   } else {
     constexpr ScalarType t = T::scalar;
     if constexpr (t == ScalarType::f32 || t == ScalarType::f16 || t == ScalarType::bf16)
@@ -127,6 +128,10 @@ class Atomics : public ClusterMember {
     requires(!is_address<Address>)
   KILN_REFUSED(arguments, "red<op>(address, value): the address of an element is pointer.at(index) [dsl-arguments]")
   void red(const Address& address, const Operand& operand, const StoreOrder& order = {}, Here at = {});
+  KILN_OTHERWISE(arguments, "atom<op>(address, value): atom<RedOp::add>(counter, 1) [dsl-arguments]")
+  rules::Refused atom(KILN_WHATEVER);
+  KILN_OTHERWISE(arguments, "red<op>(address, value): red<RedOp::add>(counter, 1) [dsl-arguments]")
+  void red(KILN_WHATEVER);
 #define KILN_NOT_COMBINED                                                                                      \
   "memory combines U32, S32 and U64 in every way of theirs, F32, F16x2 and BF16x2 by add; F32 also by exch; "  \
   "registers[i] is a value [dsl-value-kind]"
@@ -244,6 +249,8 @@ class Atomics : public ClusterMember {
   }
   // Here only to explain: another element, another value, or another address.
 #define KILN_ELEMENT_REFUSED(load, store, A, a_address)                                                                \
+  KILN_OTHERWISE_OF(arguments, #load "<T>(address): " a_address " [dsl-arguments]", class)                             \
+  U32 load();                                                                                                          \
   template <class T, class... Rest>                                                                                    \
     requires(!detail::is_held<T>)                                                                                      \
   KILN_REFUSED(register_type, #load "<T>: T is f32, bf16, f16, u32, s32, u64, u16, u8 or s8, or a kind of value as "   \

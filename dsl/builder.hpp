@@ -124,6 +124,16 @@ class KernelBuilder : private Recording {
                           "param<TensorMap<Tile>>(name) "
                           "[dsl-arguments]")
   Shared<Tile> shared(Here at = {});
+#define KILN_SHARED_TEXT                                                                                          \
+  "shared<Tile>(), which has no name: Tile is a SharedTile<bf16, 128, 64, K_major, swizzle_128B>, a ScaleTile or a " \
+  "MetadataTile [dsl-arguments]"
+  KILN_OTHERWISE(arguments, KILN_SHARED_TEXT)
+  rules::Refused shared(KILN_WHATEVER);
+  KILN_OTHERWISE_OF(arguments, KILN_SHARED_TEXT, class)
+  rules::Refused shared(const std::string& name);
+  KILN_OTHERWISE_OF(arguments, KILN_SHARED_TEXT, class, auto, auto...)
+  rules::Refused shared(KILN_WHATEVER);
+#undef KILN_SHARED_TEXT
   /// Shared memory for Warpgroup::warpgroup_reduce of one role.
   WarpgroupScratch warpgroup_scratch(Here at = {}) {
     return {storage_.shared_bytes(WarpgroupScratch::bytes, "scratch", at)};
@@ -139,6 +149,9 @@ class KernelBuilder : private Recording {
   KILN_REFUSED(arguments, "ring<stages, Tiles...>(name): one slot at least, each with tiles: SharedTile, ScaleTile, "
                           "MetadataTile [dsl-arguments]")
   AnyRing ring(const std::string& name = "ring", Here at = {});
+  KILN_OTHERWISE_OF(arguments, "ring<stages, Tiles...>(name): how many slots, then what is in each [dsl-arguments]",
+                    class, class...)
+  rules::Refused ring(KILN_WHATEVER);
   /// The same with a ring for each CTA of a pair: what its own copies bring, for its own roles.
   template <int stages, class... Tiles>
   Ring<stages, Tiles...> cta_ring(const std::string& name, Here at = {}) {
@@ -152,6 +165,12 @@ class KernelBuilder : private Recording {
     requires(stages < 1 || !detail::LiesInSharedMemory<Tile>)
   KILN_REFUSED(arguments, "store_ring<stages, Tile>(name): one slot at least, each a SharedTile [dsl-arguments]")
   U32 store_ring(const std::string& name = "store", Here at = {});
+#define KILN_STORE_RING_TEXT "store_ring<stages, Tile>(name): how many slots, and the one tile of each [dsl-arguments]"
+  KILN_OTHERWISE_OF(arguments, KILN_STORE_RING_TEXT, class, auto...)
+  rules::Refused store_ring(KILN_WHATEVER);
+  KILN_OTHERWISE_OF(arguments, KILN_STORE_RING_TEXT, auto, class, class, class...)
+  rules::Refused store_ring(KILN_WHATEVER);
+#undef KILN_STORE_RING_TEXT
   /// As ring, for tiles on their way out: each slot is one.
   template <int stages, class Tile>
     requires(stages >= 1 && detail::LiesInSharedMemory<Tile>)
@@ -169,6 +188,8 @@ class KernelBuilder : private Recording {
   KILN_REFUSED(mbarrier_count, "the arrival count of an mbarrier must be in [1, 1048575], with "
                                ".layout::v1 in [1, 511] [mbarrier-count]")
   Mbarrier mbarrier(const std::string& name);
+  KILN_OTHERWISE(arguments, "mbarrier(name), or mbarrier<arrivals>(name) for more than one arrival [dsl-arguments]")
+  Mbarrier mbarrier(KILN_NO_NAME);
   /// An M x N block of tensor memory: N columns, freed after every role has ended.
   template <class T, int M, int N>
   Tmem<T, M, N> tmem(const std::string& name, Here at = {}) {
@@ -185,6 +206,13 @@ class KernelBuilder : private Recording {
     requires((M == isa::tmem_lanes || M == isa::tmem_lanes / 2) && !rules::tmem_range(0, N, isa::tmem_columns).ok())
   KILN_REFUSED(tmem_range, "the columns used must lie inside the allocation [tcgen05-tmem-range]")
   Tmem<T, M, N> tmem(const std::string& name, Here at = {});
+#define KILN_TMEM_TEXT \
+  "tmem<f32, rows, columns>(name); accumulator<Mma>(name) makes the sums of an MMA [dsl-arguments]"
+  KILN_OTHERWISE(arguments, KILN_TMEM_TEXT)
+  rules::Refused tmem(KILN_WHATEVER);
+  KILN_OTHERWISE_OF(arguments, KILN_TMEM_TEXT, class)
+  rules::Refused tmem(KILN_WHATEVER);
+#undef KILN_TMEM_TEXT
 
   /// The sums of an MMA, in the lanes that it writes.
   template <class Mma>
@@ -221,6 +249,17 @@ class KernelBuilder : private Recording {
   KILN_NO_MMA(arguments, (!requires { Mma::is_legal; }),
               "accumulator<Mma>(name), accumulator_ring<stages, Mma>(name): Mma is a tcgen05_mma<...> [dsl-arguments]")
 #undef KILN_NO_MMA
+#define KILN_ACCUMULATOR_TEXT \
+  "accumulator<Mma>(name), accumulator_ring<stages, Mma>(name): Mma is a tcgen05_mma<...> [dsl-arguments]"
+  KILN_OTHERWISE(arguments, KILN_ACCUMULATOR_TEXT)
+  rules::Refused accumulator(KILN_WHATEVER);
+  KILN_OTHERWISE_OF(arguments, KILN_ACCUMULATOR_TEXT, class, auto, auto...)
+  rules::Refused accumulator(KILN_WHATEVER);
+  KILN_OTHERWISE(arguments, KILN_ACCUMULATOR_TEXT)
+  rules::Refused accumulator_ring(KILN_WHATEVER);
+  KILN_OTHERWISE_OF(arguments, KILN_ACCUMULATOR_TEXT, class, auto...)
+  rules::Refused accumulator_ring(KILN_WHATEVER);
+#undef KILN_ACCUMULATOR_TEXT
   template <int stages, class Mma>
     requires(stages < 1 && detail::HasAccumulator<Mma>)
   KILN_REFUSED(arguments, "accumulator_ring<stages, Mma>(name): one accumulator at least [dsl-arguments]")
@@ -256,6 +295,8 @@ class KernelBuilder : private Recording {
                           "makes "
                           "sums, shared<Tile>() a tile [dsl-arguments]")
   U32 tensor_memory(const std::string& name, Here at = {});
+  KILN_OTHERWISE(arguments, "tensor_memory<T>(name): T is TmemA, TmemAOf, SFA, SFB or SparseMetadata [dsl-arguments]")
+  rules::Refused tensor_memory(KILN_WHATEVER);
 
   /// The same `count` times.
   template <int count, class Handle>

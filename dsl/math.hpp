@@ -166,4 +166,25 @@ V combined(const std::vector<V>& values, Combine combine) {
   return combined(pairs, combine);
 }
 
+// Here only to explain: functions by the names that C++ has for them.
+#define KILN_OF_CPP(name, Reason, text)        \
+  KILN_REASON(Reason, arguments, text)         \
+  template <class X>                           \
+    requires(ReadsAsValue<X>)                  \
+  KILN_REFUSED_FUNCTION(arguments, text)       \
+  rules::Refused name(const X&, Reason = {}) { \
+    return {};                                 \
+  }
+KILN_OF_CPP(exp, NamedExp, "e^x is ex2_approx_ftz(x * std::numbers::log2e_v<float>) [dsl-arguments]")
+KILN_OF_CPP(exp2, NamedExp2, "2^x is ex2_approx_ftz(x) [dsl-arguments]")
+KILN_OF_CPP(log, NamedLog, "the natural logarithm is lg2_approx_ftz(x) * std::numbers::ln2_v<float> [dsl-arguments]")
+KILN_OF_CPP(log2, NamedLog2, "the logarithm to base 2 is lg2_approx_ftz(x) [dsl-arguments]")
+KILN_OF_CPP(sqrt, NamedSqrt, "sqrt_rn(x) is rounded to nearest, sqrt_approx_ftz(x) takes fewer instructions "
+                             "[dsl-arguments]")
+KILN_OF_CPP(rsqrt, NamedRsqrt, "1 / sqrt(x) is rsqrt_approx_ftz(x) [dsl-arguments]")
+KILN_OF_CPP(tanh, NamedTanh, "tanh_approx(x) has 11 bits [dsl-arguments]")
+KILN_OF_CPP(sin, NamedSin, "sin_approx_ftz(x) is exact enough from -pi to pi [dsl-arguments]")
+KILN_OF_CPP(cos, NamedCos, "cos_approx_ftz(x) is exact enough from -pi to pi [dsl-arguments]")
+#undef KILN_OF_CPP
+
 }  // namespace kiln::dsl

@@ -124,6 +124,9 @@ class Mbarriers : public Issuer {
   KILN_REFUSED(arguments, "wait(mbarrier, phase) or wait(load(...)); a ring's slot is waited for by ring.wait(scope) "
                           "[dsl-arguments]")
   void wait(const Other&);
+  KILN_OTHERWISE(arguments, "wait(mbarrier, phase): a ring's slot is waited for by ring.wait(scope), whose mbarrier is "
+                            "slot.full [dsl-arguments]")
+  void wait(KILN_WHATEVER);
 
  private:
   // Writes `mbarrier.VARIANT` and answers the state, which another CTA's barrier does not give.

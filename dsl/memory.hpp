@@ -301,6 +301,19 @@ class Pointer {
   }
   const U64& address() const { return pointer_.address(); }
   const AnyPointer& any() const { return pointer_; }
+  // Here only to explain: no index, or a way to read that a pointer of the host has.
+#define KILN_POINTER_TEXT                                                                                              \
+  "pointer.at(index) is the address of an element, ld_global<f32>(pointer.at(index)) reads it, st_global(address, x) " \
+  "writes it [dsl-arguments]"
+  KILN_OTHERWISE(arguments, KILN_POINTER_TEXT)
+  U64 at() const;
+  KILN_OTHERWISE(arguments, KILN_POINTER_TEXT)
+  rules::Refused operator*() const;
+  template <class Index>
+    requires(true)
+  KILN_REFUSED(arguments, KILN_POINTER_TEXT)
+  rules::Refused operator[](const Index&) const;
+#undef KILN_POINTER_TEXT
 
  private:
   AnyPointer pointer_;
@@ -403,6 +416,9 @@ struct Tmem : TmemPlace {
     requires(std::is_convertible_v<At, U32> && !rules::tmem_range(0, Width, N).ok())
   KILN_REFUSED(tmem_range, "the columns used must lie inside the allocation [tcgen05-tmem-range]")
   Tmem<T, M, Width, layout> columns(const At& at, Here here = {}) const;
+  KILN_OTHERWISE_OF(arguments, "columns<Width>(at): so many columns from one on, a host integer or a U32 "
+                               "[dsl-arguments]", int Width)
+  Tmem<T, M, Width, layout> columns() const;
 };
 
 /// Where a block of sums begins: `base` is a register or, where columns have no address, a number.

@@ -174,6 +174,12 @@ KILN_REFUSED_FUNCTION(value_kind, KILN_MAKE_TEXT)
 AnyRegisters make_registers(int, const Value&, NoValuesToMake = {}) {
   return never<AnyRegisters>();
 }
+template <class Value>
+  requires(!std::is_integral_v<Value>)
+KILN_REFUSED_FUNCTION(value_kind, KILN_MAKE_TEXT)
+rules::Refused make_registers(const Value&, NoValuesToMake = {}) {
+  return {};
+}
 #undef KILN_MAKE_TEXT
 
 /// All elements, one a register, by a function of two, as combined() of values does.
@@ -184,6 +190,25 @@ auto combined(const Registers<T, N, state>& of, Combine combine, Here at = {}) {
   for (int i = 0; i < N; ++i) elements.push_back(of[{i, at}]);
   return combined(elements, combine);
 }
+
+// Here only to explain: no function, or values that stand alone.
+#define KILN_COMBINED_TEXT                                                                                           \
+  "combined(registers, [](F32 a, F32 b) { return a + b; }): registers or a std::vector of values, and a function of " \
+  "two [dsl-arguments]"
+KILN_REASON(NotToCombine, arguments, KILN_COMBINED_TEXT)
+template <class X>
+  requires(true)
+KILN_REFUSED_FUNCTION(arguments, KILN_COMBINED_TEXT)
+rules::Refused combined(const X&, NotToCombine = {}) {
+  return {};
+}
+template <class X, class Combine>
+  requires(HasKind<X>)
+KILN_REFUSED_FUNCTION(arguments, KILN_COMBINED_TEXT)
+rules::Refused combined(const X&, const Combine&, NotToCombine = {}) {
+  return {};
+}
+#undef KILN_COMBINED_TEXT
 
 /// Whether `count` f32 fill whole registers as floats of a type, which cvt makes of them and widen makes f32 again:
 /// f16, bf16, e4m3, e5m2, ue8m0, e2m1, and unpacked e2m3 and e3m2.
@@ -251,7 +276,15 @@ KILN_REASON(NotToRound, register_type, KILN_CVT_TEXT)
 template <class To, class T, int N, LdState state>
   requires(readable<state> && (T::scalar != ScalarType::f32 || !converts(element_type<To>, N)))
 KILN_REFUSED_FUNCTION(register_type, KILN_CVT_TEXT)
-Registers<To, N> cvt(const Registers<T, N, state>&, NotToRound = {});
+rules::Refused cvt(const Registers<T, N, state>&, NotToRound = {}) {
+  return {};
+}
+template <class... To, class X>
+  requires(sizeof...(To) == 0 || HasKind<X>)
+KILN_REFUSED_FUNCTION(register_type, KILN_CVT_TEXT)
+rules::Refused cvt(const X&, NotToRound = {}) {
+  return {};
+}
 #undef KILN_CVT_TEXT
 #define KILN_WIDEN_TEXT "widen(registers) makes f32 of narrower floats; cvt<To>(registers) is the way back [dsl-register-type]"
 KILN_REASON(NoBf16, register_type, KILN_WIDEN_TEXT)

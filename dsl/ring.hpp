@@ -236,6 +236,9 @@ class Ring {
     requires(!are_parts<Filled...>)
   KILN_REFUSED(tile_type, "acquire<Tile>(scope) names a tile of this ring's slots [dsl-tile-type]")
   Slot<Tiles...> acquire(KILN_WHATEVER);
+  KILN_OTHERWISE(arguments, "acquire(scope): the thread or warpgroup that fills the slot; where several roles fill it, "
+                            "acquire<Tile>(scope) [dsl-arguments]")
+  Slot<Tiles...> acquire(KILN_WHATEVER);
   template <class S, class... Rest>
     requires(!is_scope<S> || sizeof...(Rest) != 1 || !(... && std::is_same_v<Rest, Slot<Tiles...>>))
   KILN_REFUSED(arguments, "release(scope, slot): the scope that has read it, and the slot that this ring's wait(scope) "
@@ -301,6 +304,8 @@ class StoreRing {
     requires(!std::is_base_of_v<Warpgroup, S>)
   KILN_REFUSED(scope, "a warpgroup writes the tiles of a store ring: a role of warpgroup<i> [dsl-scope]")
   Shared<Tile> acquire(const S& scope, Here at = {});
+  KILN_OTHERWISE(arguments, "acquire(warpgroup): the warpgroup that writes the tile [dsl-arguments]")
+  Shared<Tile> acquire(KILN_WHATEVER);
   /// Sends the tile: all threads' writes become visible to TMA, then one thread copies.
   void publish(Warpgroup& g, const Shared<Tile>& from, const Box<Tile>& to, Here at = {}) {
     own_proxy_fence(g.recorder(), at);

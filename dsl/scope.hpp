@@ -85,6 +85,10 @@ class Scope : public SharedAccess {
                           "[&](TilePlace at) { ... }) [dsl-arguments]")
   void loop(const Trips&, Body, Here = {}) {}
 
+  KILN_OTHERWISE(arguments, "loop(trips, [&](U32 i) { ... }): how often, from 0 on, and what is done; over tiles, "
+                            "loop(tiles, [&](TilePlace at) { ... }) [dsl-arguments]")
+  void loop(KILN_WHATEVER);
+
   /// Executes the body where `p` holds.
   template <class Body>
   void when(const Pred& p, Body body, Here at = {}) {
@@ -109,6 +113,9 @@ class Scope : public SharedAccess {
     requires(!std::is_invocable_v<Body>)
   KILN_REFUSED(arguments, "when(predicate, [&] { ... }): the body takes nothing [dsl-arguments]")
   void when(const Pred&, Body, Here = {}) {}
+  KILN_OTHERWISE(arguments, "when(predicate, [&] { ... }): what is done where it holds, and, after it, elsewhere "
+                            "[dsl-arguments]")
+  void when(KILN_WHATEVER);
 
   /// Ends the role for the threads where `p` holds: they skip what follows in its body. What every role does at its end
   /// they still do: its copies and the peer's arrivals are waited for, tensor memory is freed after all. Of a warp or a
@@ -150,6 +157,8 @@ class Scope : public SharedAccess {
   void trap_if(const Pred& p, Here at = {});
   KILN_OTHERWISE(value_kind, "trap_if(predicate): compare a value, as in x != 0, to make one [dsl-value-kind]")
   void trap_if(KILN_WHATEVER);
+  KILN_OTHERWISE(arguments, "trap() stops the kernel, trap_if(predicate) where that holds [dsl-arguments]")
+  void trap(KILN_WHATEVER);
 
   /// Prints, once for each thread: `t.printf("tile %u: %f\n", i, x)`. %d %i %u %x %o %c take U32 and S32, with ll U64,
   /// %f %e %g F32, %s a host string. The simulator prints on stdout. CUDA C++ Programming Guide, "Formatted Output".
@@ -165,6 +174,10 @@ class Scope : public SharedAccess {
                            "is "
                            "a value [dsl-value-kind]")
   void printf(const PrintFormat& format, const Values&... values);
+  template <class X, class... Values>
+    requires(!std::is_convertible_v<X, PrintFormat>)
+  KILN_REFUSED(arguments, "printf(format, ...): printf(\"%f\\n\", x) [dsl-arguments]")
+  void printf(const X&, const Values&...);
 
   /// A bare PTX instruction, for what no member has, with its signature: `const U32 bytes = g.ptx<"prmt.b32", U32(U32,
   /// U32, U32)>(a, b, 0x5410);`. The signature has the result, or void, and up to six operands: kinds of values, Pred,
@@ -199,6 +212,15 @@ class Scope : public SharedAccess {
   KILN_PTX_REFUSED(kinds, value_kind, "an operand is of another kind than the signature says; bit_cast<U32>(x) gives "
                                       "the bits of a float [dsl-value-kind]")
 #undef KILN_PTX_REFUSED
+#define KILN_PTX_TEXT \
+  "ptx<\"prmt.b32\", U32(U32, U32, U32)>(a, b, c): the mnemonic and the signature, then the operands [dsl-arguments]"
+  KILN_OTHERWISE_OF(arguments, KILN_PTX_TEXT, Mnemonic)
+  rules::Refused ptx(KILN_WHATEVER);
+  template <class... Operands>
+    requires(sizeof...(Operands) != 1 || !(... && std::is_convertible_v<Operands, std::vector<ir::Operand>>))
+  KILN_REFUSED(arguments, KILN_PTX_TEXT)
+  rules::Refused ptx(const char*, const Operands&...);
+#undef KILN_PTX_TEXT
   /// The same without a check: the mnemonic and its operands, vectors and predicates included.
   void ptx(std::string_view mnemonic, std::vector<ir::Operand> operands, Here at = {});
   /// 16 bytes of shared memory, at a multiple of 16.

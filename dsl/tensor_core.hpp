@@ -165,7 +165,7 @@ template <class Mma, class D, class A, class B, class... Extras>
 concept Multiplies = are_operands<Mma, D, A, B> && !is_explained(call_verdict<Mma, D, A, B, Extras...>());
 template <class Mma, class D, class A, class B, class... Extras>
 concept MultipliesTiles =
-    Tiles<Mma, A, B> && !in_other_lanes<Mma, D> &&
+    Tiles<Mma, A, B> && (is_sums<D> || std::is_same_v<D, U32>) && !in_other_lanes<Mma, D> &&
     !is_explained(call_verdict<Mma, D, SliceOf<A>, SliceOf<B>, Extras...>());
 template <rules::Verdict v>
 using Given = rules::given<v.given>;
@@ -351,7 +351,8 @@ class TensorCore : public Copies {
   KILN_REFUSED(arguments, "mma<Mma>(sums, a, b, accumulate(p)): after the operands, whether to add [dsl-arguments]")
   void mma(const D&, const A&, const B&, const Rest&...);
   template <class Mma, class D, class A, class B, class... Rest>
-    requires(!(detail::Tiles<Mma, A, B> && detail::begins_with_enable<Rest...>))
+    requires(!(detail::Tiles<Mma, A, B> && (detail::is_sums<D> || std::is_same_v<D, U32>) &&
+               detail::begins_with_enable<Rest...>))
   KILN_REFUSED(arguments, "mma_tiles<Mma>(sums, a, b, accumulate(p)): whole tiles of A and B (of a slot: "
                           "slot.get<ATile>()) that have the same K, whether to add [dsl-arguments]")
   void mma_tiles(const D&, const A&, const B&, const Rest&...);
@@ -379,6 +380,9 @@ class TensorCore : public Copies {
   KILN_REFUSED(arguments, "commit(mbarrier): slot.empty gives a ring's slot back, slot.full hands an accumulator on "
                           "[dsl-arguments]")
   void commit(const X&, const Rest&...);
+  KILN_OTHERWISE(arguments, "commit(mbarrier): slot.empty gives a ring's slot back, slot.full hands an accumulator on "
+                            "[dsl-arguments]")
+  void commit();
 
   /// tcgen05.cp: copies rows that a matrix descriptor names into tensor memory at `to`. `multicast` is what the shape
   /// demands; a source format decompresses 6- or 4-bit elements to bytes.

@@ -39,6 +39,12 @@ class Thread : public TensorCore {
     requires(true)
   KILN_REFUSED(warp_issuer, "this is one thread already: write what is in the body [dsl-warp-issuer]")
   void elect(Body, Here = {}) {}
+  KILN_OTHERWISE(scope, "one thread waits for no others; sync() is of warps and warpgroups [dsl-scope]")
+  void sync(KILN_WHATEVER);
+  KILN_OTHERWISE(scope, "rows are those of a warpgroup's threads: row() in a role of warpgroup<i> [dsl-scope]")
+  U32 row(KILN_WHATEVER) const;
+  KILN_OTHERWISE(scope, "which lane elect() takes is not said; lane() is of warps and warpgroups [dsl-scope]")
+  U32 lane(KILN_WHATEVER) const;
   KILN_OF_WARP(X, shfl_sync_bfly)
   KILN_OF_WARP(X, shfl_sync_idx)
   KILN_OF_WARP(X, shfl_sync_up)

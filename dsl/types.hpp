@@ -39,7 +39,10 @@ struct ElementType {
   constexpr bool operator==(const ElementType&) const = default;
 };
 template <class T>
-inline constexpr ElementType element_type{T::scalar, T::bits, T::packed_bits};
+inline constexpr ElementType element_type{};  // of a type of C++, which is no element
+template <class T>
+  requires requires { T::packed_bits; }
+inline constexpr ElementType element_type<T>{T::scalar, T::bits, T::packed_bits};
 
 using bf16 = Element<ScalarType::bf16>;
 using f16 = Element<ScalarType::f16>;

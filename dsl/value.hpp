@@ -254,6 +254,18 @@ class F32 : public Value {
     requires(std::is_arithmetic_v<B> || std::is_same_v<read_as<B>, F32>)
   KILN_REFUSED(value_kind, "only integers have a remainder; x - trunc(x / y) * y is that of floats [dsl-value-kind]")
   F32 operator%(const B&) const;
+#define KILN_NO_BITS(op)                                                                                          \
+  template <class B>                                                                                              \
+    requires(std::is_arithmetic_v<B> || std::is_same_v<read_as<B>, F32>)                                          \
+  KILN_REFUSED(value_kind, "operations on bits are of integers; bit_cast<U32>(x) are those of a float "             \
+                           "[dsl-value-kind]")                                                                    \
+  F32 operator op(const B&) const;
+  KILN_NO_BITS(&)
+  KILN_NO_BITS(|)
+  KILN_NO_BITS(^)
+  KILN_NO_BITS(<<)
+  KILN_NO_BITS(>>)
+#undef KILN_NO_BITS
 
   // Rounded to nearest even. A division takes some twenty instructions; rcp_approx_ftz is one.
   friend F32 operator+(const Operand& a, const Operand& b) { return binary("add.rn.f32", a, b); }
@@ -286,6 +298,10 @@ class F32 : public Value {
   static Pred related(std::string_view relation, const Operand& a, const Operand& b);
 };
 
+// Found too where an argument is of another kind, which then is explained.
+F32 ex2_approx_ftz(const OperandOf<F32>& a);
+F32 rcp_approx_ftz(const OperandOf<F32>& a);
+
 // Here only to explain: two values of different kinds. What calls never() does not compile.
 template <class Result> Result never();
 #define KILN_TWO_KINDS_TEXT                                                                                          \
@@ -300,6 +316,27 @@ template <class A, class B>
   requires(OfTwoKinds<A, B>)
 KILN_REFUSED_FUNCTION(value_kind, KILN_TWO_KINDS_TEXT)
 read_as<A> max(const A&, const B&, ValuesOfTwoKinds = {});
+// Here only to explain: no numbers.
+#define KILN_EXTREME_TEXT \
+  "min(a, b) and max(a, b) take two numbers of one kind; of registers, one after the other: registers[i] " \
+  "[dsl-value-kind]"
+KILN_REASON(NoNumbers, value_kind, KILN_EXTREME_TEXT)
+template <class A, class B>
+concept AreNoNumbers =
+    std::is_class_v<A> && std::is_same_v<A, B> && !HasKind<A> && requires(const A& a) { a.recorder(); };
+template <class A, class B>
+  requires(AreNoNumbers<A, B>)
+KILN_REFUSED_FUNCTION(value_kind, KILN_EXTREME_TEXT)
+rules::Refused min(const A&, const B&, NoNumbers = {}) {
+  return {};
+}
+template <class A, class B>
+  requires(AreNoNumbers<A, B>)
+KILN_REFUSED_FUNCTION(value_kind, KILN_EXTREME_TEXT)
+rules::Refused max(const A&, const B&, NoNumbers = {}) {
+  return {};
+}
+#undef KILN_EXTREME_TEXT
 
 /// The kind of a host number that stands where a value may: U32 of integers, F32 of floats.
 template <class Number>
@@ -333,6 +370,12 @@ template <class P, class A, class B>
            !(std::is_convertible_v<P, Pred> && HasKind<A> && HasKind<B> && !OfTwoKinds<A, B>))
 KILN_REFUSED_FUNCTION(value_kind, KILN_SELECT_TEXT)
 A select(const P&, const A&, const B&, NotToSelect = {});
+template <class A>
+  requires(true)
+KILN_REFUSED_FUNCTION(value_kind, KILN_SELECT_TEXT)
+rules::Refused select(const Pred&, const A&, NotToSelect = {}) {
+  return {};
+}
 #undef KILN_SELECT_TEXT
 
 // Here only to explain: a predicate and a number.

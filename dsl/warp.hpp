@@ -489,6 +489,9 @@ class Warpgroup : public WholeWarps {
   KILN_REFUSED(arguments, "load(sums) reads an accumulator (of a slot: slot.sums), load(tile) a row of a shared tile "
                           "(of a slot: slot.get<Tile>()) [dsl-arguments]")
   U32 load(const X&, Here at = {});
+  KILN_OTHERWISE(arguments, "load(sums) reads an accumulator, load(sums.columns<32>(c)) some columns, load(tile) a row "
+                            "of a shared tile [dsl-arguments]")
+  rules::Refused load(KILN_WHATEVER);
   /// Writes this thread's row in the same way.
   template <class Tile, class T, int N, LdState s>
   void store(const Shared<Tile>& to, const Registers<T, N, s>& values, Here at = {}) {
@@ -661,6 +664,9 @@ class Warpgroup : public WholeWarps {
   void arrive(KILN_WHATEVER);
   /// Index of this thread in the warpgroup: its row.
   U32 row(Here at = {}) const;
+  KILN_OTHERWISE(arguments, "row() is the thread's number; row_of(sums) the row of an accumulator that it holds "
+                            "[dsl-arguments]")
+  U32 row(KILN_WHATEVER) const;
 
  protected:
   // This thread's row, by tcgen05.ld.

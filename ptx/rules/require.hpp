@@ -3,6 +3,9 @@
 #pragma once
 #pragma GCC system_header  // keeps the table's macro expansions out of the user's errors
 
+#include <string_view>
+#include <type_traits>
+
 #include "ptx/rules/verdict.hpp"
 
 namespace kiln::rules {
@@ -43,6 +46,14 @@ struct Whatever {
   Whatever(const T&) {}
 };
 
+/// The same of what is no name.
+struct NoName {
+  NoName() {}
+  template <class T>
+    requires(!std::is_convertible_v<const T&, std::string_view>)
+  NoName(const T&) {}
+};
+
 /// What a refused call answers: whatever is made of it, so that the mistake is one error.
 struct Refused {
   template <class T>
@@ -61,7 +72,9 @@ struct Refused {
 ///     KILN_REASON(NoFloat, rule, KILN_TEXT)
 ///     template <class X> requires(...) KILN_REFUSED_FUNCTION(rule, KILN_TEXT) F32 f(const X&, NoFloat = {});
 ///
-/// KILN_OTHERWISE(rule, text) Result name(KILN_WHATEVER); is the member for a call that no other overload takes.
+/// KILN_OTHERWISE(rule, text) Result name(KILN_WHATEVER); is the member for a call that no other overload takes;
+/// KILN_NO_NAME stands for KILN_WHATEVER where a right call may have a name alone. KILN_OTHERWISE_OF(rule, text, class,
+/// auto...) is for template arguments that no right call has.
 #if defined(KILN_BREAK_RULE)
 #define KILN_REFUSED(rule, text) &&(!::kiln::rules::is_switched_off(::kiln::rules::Rule::rule))
 #define KILN_REFUSED_CONVERSION(rule, text) KILN_REFUSED(rule, text)
@@ -84,6 +97,9 @@ struct Refused {
   };
 #endif
 #define KILN_OTHERWISE(rule, text) template <auto...> requires(true) KILN_REFUSED(rule, text)
+#define KILN_OTHERWISE_OF(rule, text, ...) template <__VA_ARGS__> requires(true) KILN_REFUSED(rule, text)
 #define KILN_WHATEVER                                                                                        \
   ::kiln::rules::Whatever = {}, ::kiln::rules::Whatever = {}, ::kiln::rules::Whatever = {},                  \
   ::kiln::rules::Whatever = {}, ::kiln::rules::Whatever = {}, ::kiln::rules::Whatever = {}
+#define KILN_NO_NAME \
+  ::kiln::rules::NoName = {}, ::kiln::rules::Whatever = {}, ::kiln::rules::Whatever = {}, ::kiln::rules::Whatever = {}

@@ -91,6 +91,7 @@ extern WarpgroupMma mma;
 extern WgmmaSums<256> wide_sums;
 extern WgmmaA<bf16, 64> a_registers;
 extern Shared<SharedTile<f16, 256, 64, K_major, swizzle_128B>> f16_b;
+extern Tmem<f32, 128, 33> uneven;
 extern Registers<f16, 8> eight16;
 extern tcgen05_mma<kind_f16, bf16, bf16, f32, 64, 256>::Accumulator acc64;
 
@@ -694,3 +695,140 @@ void wgmma_of_too_few_columns() { mma.multiply(wide_sums, a_registers, a, accumu
 void wgmma_without_accumulate() { mma.multiply(wide_sums, half, b); }
 // [tcgen05-mma-issuer] one thread issues this
 void wgmma_as_tcgen05() { gg.mma(acc, a, b); }
+
+// Calls with too little, too much, or what C++ calls it ---------------------------------------------------------------
+
+// [dsl-arguments] shared<Tile>(), which has no name
+void tile_with_a_name() { (void)kernel.shared<ATile>("a"); }
+// [dsl-arguments] shared<Tile>(), which has no name
+void tile_by_its_extents() { (void)kernel.shared<bf16, 128, 64>(); }
+// [dsl-arguments] shared<Tile>(), which has no name
+void tile_without_a_type() { (void)kernel.shared(); }
+// [dsl-arguments] mbarrier(name), or mbarrier<arrivals>(name)
+void barrier_without_a_name() { (void)kernel.mbarrier(); }
+// [dsl-arguments] mbarrier(name), or mbarrier<arrivals>(name)
+void barrier_of_four_without_a_name() { (void)kernel.mbarrier<4>(); }
+// [dsl-arguments] mbarrier(name), or mbarrier<arrivals>(name)
+void arrivals_for_a_name() { (void)kernel.mbarrier(4); }
+// [dsl-arguments] ring<stages, Tiles...>(name)
+void ring_without_a_number_of_slots() { (void)kernel.ring<ATile, BTile>("in"); }
+// [dsl-arguments] accumulator<Mma>(name)
+void accumulator_of_no_mma() { (void)kernel.accumulator("acc"); }
+// [dsl-arguments] accumulator<Mma>(name)
+void accumulator_by_its_extents() { (void)kernel.accumulator<f32, 128, 256>("acc"); }
+// [dsl-arguments] accumulator_ring<stages, Mma>(name)
+void accumulators_of_a_type_before_their_number() { (void)kernel.accumulator_ring<Mma, 2>("acc"); }
+// [dsl-arguments] accumulator_ring<stages, Mma>(name)
+void accumulators_of_no_mma() { (void)kernel.accumulator_ring<2>("acc"); }
+// [dsl-arguments] tmem<f32, rows, columns>(name)
+void tensor_memory_of_no_extents() { (void)kernel.tmem<f32>("acc"); }
+// [dsl-arguments] tmem<f32, rows, columns>(name)
+void tensor_memory_of_an_mma() { (void)kernel.tmem<Mma>("acc"); }
+// [dsl-arguments] store_ring<stages, Tile>(name)
+void store_ring_without_a_number() { (void)kernel.store_ring<DTile>("out"); }
+// [dsl-arguments] store_ring<stages, Tile>(name)
+void store_ring_of_two_tiles() { (void)kernel.store_ring<2, DTile, DTile>("out"); }
+// [dsl-arguments] tensor_memory<T>(name)
+void tensor_memory_of_no_type() { (void)kernel.tensor_memory("w"); }
+// [dsl-arguments] pointer.at(index) is the address
+void element_without_an_index() { (void)pointer.at(); }
+// [dsl-arguments] pointer.at(index) is the address
+void element_in_brackets() { (void)pointer[i]; }
+// [dsl-arguments] pointer.at(index) is the address
+void first_element_by_a_star() { (void)*pointer; }
+// [dsl-register-type] ld_global<T>: T is f32
+void element_of_a_host_type() { (void)g.ld_global<float>(address); }
+// [dsl-arguments] ld_global<T>(address)
+void load_of_no_address() { (void)g.ld_global<f32>(); }
+// [dsl-register-type] cvt<To>(registers)
+void rounding_to_a_host_type() { (void)cvt<float>(row); }
+// [dsl-register-type] cvt<To>(registers)
+void rounding_of_one_value() { (void)cvt<bf16>(x); }
+// [dsl-register-type] cvt<To>(registers)
+void rounding_to_no_type() { (void)cvt(row); }
+// [dsl-arguments] combined(registers
+void registers_combined_by_nothing() { (void)combined(row); }
+// [dsl-arguments] combined(registers
+void two_values_combined() { (void)combined(x, x); }
+// [dsl-value-kind] make_registers<N>
+void registers_without_a_number() { (void)make_registers([](int) { return x; }); }
+// [dsl-arguments] atom<op>(address, value)
+void atomic_without_an_operation() { (void)g.atom(address, x); }
+// [dsl-value-kind] F32
+void power_of_an_index() { (void)ex2_approx_ftz(i); }
+// [dsl-value-kind] a value, a variable or a host number
+void reciprocal_of_an_accumulator() { (void)rcp_approx_ftz(acc); }
+// [dsl-value-kind] min(a, b) and max(a, b)
+void greater_of_two_predicates() { (void)max(p, p); }
+// [dsl-value-kind] min(a, b) and max(a, b)
+void lesser_of_registers() { (void)min(row, row); }
+// [dsl-value-kind] select(predicate, a, b)
+void choice_of_one() { (void)select(p, x); }
+// [dsl-value-kind] operations on bits are of integers
+void and_of_a_float() { (void)(x & 3); }
+// [dsl-value-kind] operations on bits are of integers
+void shift_of_a_float() { (void)(x << 2); }
+// [dsl-arguments] mma_tiles<Mma>(sums, a, b, accumulate(p))
+void slot_for_its_sums_of_tiles() { t.mma_tiles<Mma>(sums, a, b, accumulate(true)); }
+// [dsl-arguments] commit(mbarrier)
+void commit_to_nothing() { t.commit(); }
+// [dsl-arguments] wait(mbarrier, phase)
+void wait_for_a_slot_and_a_phase() { t.wait(slot, Phase{0}); }
+// [dsl-arguments] acquire(scope)
+void slot_for_nobody() { (void)ring.acquire(); }
+// [dsl-arguments] acquire(scope)
+void slot_with_a_barrier() { (void)ring.acquire(g, done); }
+// [dsl-arguments] wait(warpgroup)
+void sums_for_nobody() { (void)sums_ring.wait(); }
+// [dsl-arguments] acquire(warpgroup)
+void tile_out_for_nobody() { (void)out.acquire(); }
+// [dsl-arguments] load(sums) reads an accumulator
+void load_of_nothing() { (void)g.load(); }
+// [dsl-arguments] load(sums) reads an accumulator
+void load_from_to() { (void)g.load(acc, 0, 32); }
+// [dsl-arguments] columns<Width>(at)
+void columns_from_nowhere() { (void)g.load(acc.columns<32>()); }
+// [dsl-arguments] loop(trips, [&](U32 i) { ... })
+void loop_without_an_end() { g.loop([](U32) {}); }
+// [dsl-arguments] loop(trips, [&](U32 i) { ... })
+void loop_from_to() { g.loop(0, i, [](U32) {}); }
+// [dsl-arguments] when(predicate, [&] { ... })
+void when_nothing_is_done() { g.when(p); }
+// [dsl-arguments] row_of(sums)
+void row_of_an_accumulator_by_row() { (void)g.row(acc); }
+// [dsl-scope] one thread waits for no others
+void sync_of_one_thread() { t.sync(); }
+// [dsl-scope] rows are those of a warpgroup's threads
+void row_of_one_thread() { (void)t.row(); }
+// [dsl-scope] which lane elect() takes is not said
+void lane_of_one_thread() { (void)t.lane(); }
+// [dsl-arguments] printf(format, ...)
+void print_without_a_format() { g.printf(x); }
+// [dsl-arguments] trap_if(predicate)
+void trap_with_a_predicate() { g.trap(p); }
+// [dsl-arguments] ptx<"prmt.b32", U32(U32, U32, U32)>(a, b, c)
+void ptx_without_a_signature() { (void)g.ptx<"prmt.b32">(i, i, i); }
+// [dsl-arguments] ptx<"prmt.b32", U32(U32, U32, U32)>(a, b, c)
+void ptx_as_a_call() { (void)g.ptx("prmt.b32", i, i, i); }
+// [dsl-arguments] ex2_approx_ftz(x * std::numbers::log2e_v<float>)
+void exponential_of_cpp() { (void)exp(x); }
+// [dsl-arguments] ex2_approx_ftz(x)
+void power_of_two_of_cpp() { (void)exp2(x); }
+// [dsl-arguments] lg2_approx_ftz(x) *
+void logarithm_of_cpp() { (void)log(x); }
+// [dsl-arguments] lg2_approx_ftz(x)
+void logarithm_to_base_two_of_cpp() { (void)log2(x); }
+// [dsl-arguments] sqrt_rn(x)
+void root_of_cpp() { (void)sqrt(x); }
+// [dsl-arguments] rsqrt_approx_ftz(x)
+void reciprocal_root_of_cpp() { (void)rsqrt(x); }
+// [dsl-arguments] tanh_approx(x)
+void tangent_of_cpp() { (void)tanh(x); }
+// [dsl-arguments] sin_approx_ftz(x)
+void sine_of_cpp() { (void)sin(x); }
+// [dsl-arguments] cos_approx_ftz(x)
+void cosine_of_cpp() { (void)cos(x); }
+// [shared-tile-slice] share(tile) | 128, 64
+void half_a_span_for_each_warpgroup() { (void)gg.share(a); }
+// [dsl-arguments] share(sums)
+void sums_in_unequal_parts() { (void)gg.share(uneven); }

@@ -44,7 +44,7 @@ template <class F>
 void each_touch(State& s, F f) {
   each_memory(s, [&](Intervals& m) {
     for (auto& [at, cell] : m)
-      for (std::vector<Touch>* list : {&cell.writers, &cell.readers})
+      for (Touches* list : {&cell.writers, &cell.readers})
         for (Touch& t : *list) f(t.event);
   });
 }
@@ -303,7 +303,7 @@ void unite_alike(State& s, const Program& program) {
     const ir::Operation*& operation = s.events[first[e]].operation;
     operation = std::min(operation, s.events[e].operation);
   }
-  const auto unite = [&](std::vector<Touch>& list) {
+  const auto unite = [&](Touches& list) {
     for (Touch& t : list) t.event = first[t.event];
     for (auto it = list.begin(); it != list.end();)
       it = std::find(list.begin(), it, *it) != it ? list.erase(it) : std::next(it);

@@ -86,7 +86,7 @@ class Join {
       });
     }
   }
-  void unite(std::vector<Touch>& a, const std::vector<Touch>& b) {
+  void unite(Touches& a, const Touches& b) {
     const auto find = [](auto& list, EventId e) {
       return std::find_if(list.begin(), list.end(), [&](const Touch& t) { return t.event == e; });
     };

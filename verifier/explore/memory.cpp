@@ -175,7 +175,7 @@ void Memory::judge(const Turn& t, EventId id, const Cell& c, Mask lanes) {
     else
       was_read = true;
   }
-  for (const std::vector<Touch>* list : {&c.writers, &c.readers})
+  for (const Touches* list : {&c.writers, &c.readers})
     for (const Touch& e : *list) {
       if (e.event == id) continue;
       const Event& earlier = t.s.events[e.event];
@@ -208,7 +208,7 @@ void Memory::touch(const Turn& t, EventId id, Bank bank, std::uint32_t first, st
   if (bank.block < 0 && later.writes && !order::is_strong(t.op)) cta.forget_flags(first, end - first);
   for_cells(bank.in(t.s), first, end, [&](Cell& c) {
     judge(t, id, c, lanes);
-    const auto add = [&](std::vector<Touch>& list) {
+    const auto add = [&](Touches& list) {
       for (Touch& e : list)
         if (e.event == id) {
           e.lanes |= lanes;
@@ -217,13 +217,13 @@ void Memory::touch(const Turn& t, EventId id, Bank bank, std::uint32_t first, st
       list.push_back({id, lanes});
     };
     if (later.writes && !later.is_uncertain) {
-      std::erase_if(c.writers, [&](const Touch& e) { return e.event != id; });
+      erase_if(c.writers, [&](const Touch& e) { return e.event != id; });
       c.readers.clear();
       return add(c.writers);
     }
     if (later.writes) return add(c.writers);
     // A thread that knows of this read knows of the earlier ones by the same lanes: threads and queues go in order.
-    std::erase_if(c.readers, [&](const Touch& e) {
+    erase_if(c.readers, [&](const Touch& e) {
       const Event& old = t.s.events[e.event];
       return e.event != id && old.cta == t.cta_index && old.warp == t.warp_index && old.proxy == later.proxy &&
              old.is_async == later.is_async && !(e.lanes & ~lanes);

@@ -13,8 +13,7 @@
 #include "ptx/order/access.hpp"
 #include "ptx/tile/accumulation.hpp"
 #include "verifier/explore/domain.hpp"
-#include "verifier/explore/events.hpp"
-#include "verifier/explore/words.hpp"
+#include "verifier/explore/touches.hpp"
 
 namespace kiln::verifier::explore {
 
@@ -22,9 +21,6 @@ using order::Proxy;
 
 /// Lanes of tensor memory that are looked at as one.
 inline constexpr int tensor_block_lanes = 16;
-
-/// No operation.
-inline constexpr std::uint32_t no_branch = ~std::uint32_t{0};
 
 /// Where an event comes from: an access, the completion of a phase, or a wait that has seen it.
 struct Event {
@@ -39,17 +35,10 @@ struct Event {
   std::uint32_t decider = no_branch;
 };
 
-/// An access that touched an interval of a memory.
-struct Touch {
-  EventId event = 0;
-  Mask lanes = 0;
-  std::uint32_t decider = no_branch;  // the branch on one of whose ways alone it is the last one here
-  bool operator==(const Touch& o) const { return event == o.event && lanes == o.lanes; }
-};
 struct Cell {
   std::uint32_t end = 0;
-  std::vector<Touch> writers{};  // of one event, but for those of which it is not decided whether they happen
-  std::vector<Touch> readers{};
+  Touches writers{};  // of one event, but for those of which it is not decided whether they happen
+  Touches readers{};
 };
 /// Intervals of a memory by their first byte; what was never touched has none.
 using Intervals = std::map<std::uint32_t, Cell>;
