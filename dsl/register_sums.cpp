@@ -9,7 +9,7 @@ namespace kiln::dsl {
 RegisterSums::RegisterSums(Warpgroup& g, const MmaSpec& mma, int first_block, int blocks, Here at)
     : g_(g), mma_(mma), first_block_(first_block), blocks_(blocks) {
   Recorder& r = g.recorder();
-  r.require(rules::wgmma_form(mma.form, mma.shape), at);
+  r.require(rules::wgmma_form(mma.form, mma.shape, 1), at);
   auto* wgmma = dynamic_cast<Wgmma*>(g.role().kernel->tensor_core);
   r.require(rules::target_feature(isa::Feature::wgmma, g.role().kernel->target, isa::newest_version), at,
             "wgmma on " + isa::spelling(g.role().kernel->target));

@@ -7,8 +7,8 @@
 namespace kiln::dsl {
 
 /// Whether the tensor core of the target can multiply so. Where it is wgmma, fewer forms and tiles are legal than
-/// MmaSpec::check and TileShape::check say of tcgen05.
-rules::Verdict check_on(isa::Target, const MmaSpec&, const TileShape& a, const TileShape& b);
+/// MmaSpec::check and TileShape::check say of tcgen05. `in_registers`: with RegisterSums.
+rules::Verdict check_on(isa::Target, const MmaSpec&, const TileShape& a, const TileShape& b, bool in_registers = false);
 
 /// Whether running CTAs can take over the work of those that have not started.
 bool has_launch_control(isa::Target);

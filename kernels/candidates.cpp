@@ -47,9 +47,9 @@ class Variations {
 };
 
 // The fields and their values. Few tiles, which share their K or have few columns of D, are walked in any order, and
-// their sums are not stored by rows of the epilogue's width. Parts of K are tried where they are given: the estimate
-// does not know yet what adding them costs a persistent kernel. The swizzle stays: a shorter span only takes more
-// boxes. Slots come last, as many as fit.
+// their sums are not stored by rows of the epilogue's width. Parts of K are tried where they are given, and with wgmma,
+// for which measurements say what adding them costs. The swizzle stays: a shorter span only takes more boxes. Slots come
+// last, as many as fit.
 Variations variations(const GemmProblem& p, isa::Target target, const Sizes& sizes) {
   Variations v(given_plan(p, sizes).strategy, sizes);
   if (!v.is_given("tile")) {
@@ -60,6 +60,7 @@ Variations variations(const GemmProblem& p, isa::Target target, const Sizes& siz
   const auto is_whole = [](const GemmStrategy& s) { return !s.swapped && s.splits == 1; };
   const auto stores_rows = [](const GemmStrategy& s) { return !s.swapped && s.splits == 1 && !s.tma_store; };
   v.vary("swap-operands", &GemmStrategy::swapped, {false, true});
+  if (has_register_sums(target)) v.vary("splits", &GemmStrategy::splits, {1, 2, 3, 4, 6, 8, 12, 16, 24, 32});
   v.vary("tma-store", &GemmStrategy::tma_store, {false, true}, is_whole);
   if (has_register_sums(target))
     v.vary("storers", &GemmStrategy::storers, {Storers::others, Storers::together, Storers::by_turns},
@@ -79,6 +80,12 @@ int stages_that_fit(const GemmProblem& p, GemmStrategy s, isa::Target target) {
   return 0;
 }
 
+// Whether all parts of all tiles find a CTA at once: else whole tiles keep the chip as busy.
+bool is_one_wave(const launch::Tiling& t) {
+  const std::uint64_t tiles = pieces(t.m, std::uint64_t(t.rows)) * pieces(t.n, std::uint64_t(t.columns)) * t.matrices;
+  return tiles * t.splits * std::uint64_t(t.ctas) <= t.most_ctas;
+}
+
 std::uint64_t box_rows(const TileShape& tile) { return std::uint64_t(tile.blocks()) * std::uint64_t(tile.outer()); }
 
 }  // namespace
@@ -87,7 +94,7 @@ bool is_legal(const GemmPlan& plan, isa::Target target) {
   if (!plan.check().ok() || !plan.limit().empty()) return false;
   if (plan.strategy.launch_control && !has_launch_control(target)) return false;
   if (plan.strategy.multipliers_store() && !has_register_sums(target)) return false;
-  return check_on(target, plan.mma, plan.a_tile, plan.b_tile).ok();
+  return check_on(target, plan.mma, plan.a_tile, plan.b_tile, plan.strategy.multipliers_store()).ok();
 }
 
 launch::Tiling tiling(const GemmPlan& plan, const Sizes& sizes) {
@@ -114,7 +121,9 @@ launch::Tiling tiling(const GemmPlan& plan, const Sizes& sizes) {
   t.launch_control = s.launch_control;
   t.splits = std::uint64_t(s.splits);
   t.stores_by_copy = s.tma_store;
+  t.multipliers_store = s.multipliers_store(), t.by_turns = s.storers == Storers::by_turns;
   t.store_columns = s.tma_store ? GemmPlan::copied_columns : plan.width();
+  if (s.multipliers_store()) t.store_columns = plan.multiplier_columns();
   return t;
 }
 
@@ -125,7 +134,9 @@ std::vector<Candidate> candidates(const GemmProblem& problem, isa::Target target
   const auto add = [&](const GemmStrategy& s) {
     const GemmPlan plan(p, s);
     const bool has_parts = std::uint64_t(s.splits) <= pieces(sizes.at("k"), std::uint64_t(plan.k));
-    if (has_parts && is_legal(plan, target)) legal.push_back({described(p, plan), tiling(plan, sizes)});
+    if (!has_parts || !is_legal(plan, target)) return;
+    const launch::Tiling t = tiling(plan, sizes);
+    if (s.splits == 1 || tried.is_given("splits") || is_one_wave(t)) legal.push_back({described(p, plan), t});
   };
   for (GemmStrategy s : tried.all()) {
     if (!tried.is_given("stages")) s.stages = stages_that_fit(p, s, target);

@@ -480,11 +480,15 @@ void Generator::store_part(Warpgroup& g, const TilePlace& tile, const AnyAccumul
                            const StoreSums& store) {
   const U32 of_all = tile_row(tile) * *column_tiles_ + tile.column;
   const U32 number = plan_.mma.ctas() > 1 ? of_all * plan_.mma.ctas() + *rank_ : of_all;
-  const U32 parts = gemm_.constant(splits());
-  const SharedTileOfD shared{number, number * splits(), parts, tile.column * plan_.mma.N()};
-  partials_->leave(g, sums.sums, *blocks_of(tile).part, shared);
+  const U32 parts = gemm_.constant(splits()), part = *blocks_of(tile).part;
+  const PartGroups groups(splits());
+  const SharedTileOfD shared{number, number * groups.blocks(), parts, tile.column * plan_.mma.N()};
+  partials_->leave(g, sums.sums, part, shared);
   acc_->release(g, sums.empty);
-  partials_->add_up(g, shared, store);
+  if (groups.is_one())
+    partials_->add_up(g, shared, store);
+  else
+    partials_->add_up(g, groups, number, part, shared.col, store);
 }
 
 }  // namespace
@@ -571,8 +575,11 @@ launch::Contract contract(const GemmPlan& plan, const Kernel& kernel, const Size
     throw diag::InputError("--splits " + std::to_string(splits) + ": must be in [1, " + std::to_string(k_blocks) +
                            "]: K has " + std::to_string(k_blocks) + " blocks of " + std::to_string(plan.k));
   if (splits > 1) {
-    add_workspace(c, "partials", ScalarType::f32, tiles * ctas * splits * Partials::elements(plan.mma.N()));
-    add_workspace(c, "counters", ScalarType::u32, tiles * ctas * Partials::rows, launch::Init::Kind::zeros);
+    const PartGroups groups(plan.strategy.splits);
+    add_workspace(c, "partials", ScalarType::f32,
+                  tiles * ctas * std::uint64_t(groups.blocks()) * Partials::elements(plan.mma.N()));
+    add_workspace(c, "counters", ScalarType::u32, tiles * ctas * std::uint64_t(groups.counters()) * Partials::rows,
+                  launch::Init::Kind::zeros);
     arguments.push_back({"partials", std::string("partials")});
     arguments.push_back({"counters", std::string("counters")});
   }

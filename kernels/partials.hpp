@@ -2,6 +2,7 @@
 // lie such that the lanes of a warp, a row each, touch 512 bytes in a row.
 #pragma once
 
+#include <algorithm>
 #include <numeric>
 
 #include "kernels/epilogue.hpp"
@@ -13,6 +14,23 @@ struct SharedTileOfD {
   dsl::U32 number;        // of the counters that it has: 128
   dsl::U32 first, count;  // of its parts, in the workspace
   dsl::U32 col;           // of its first column
+};
+
+/// How parts of a tile become its sum: all of them in a row, or where they are many, groups of them first, each by the
+/// CTA of the group that comes last. One CTA alone would read all of them after the others are done.
+struct PartGroups {
+  int parts, of_group;
+
+  explicit constexpr PartGroups(int splits) : parts(splits), of_group(splits) {
+    constexpr int most_in_a_row = 8;
+    if (splits <= most_in_a_row) return;
+    for (of_group = 1; of_group * of_group < splits;) ++of_group;
+  }
+  constexpr int groups() const { return (parts + of_group - 1) / of_group; }
+  constexpr bool is_one() const { return groups() == 1; }
+  /// Blocks of the workspace that a tile has: its parts, and the sums of groups. And sets of counters.
+  constexpr int blocks() const { return is_one() ? parts : parts + groups(); }
+  constexpr int counters() const { return is_one() ? 1 : groups() + 1; }
 };
 
 /// Parts: blocks of 128 rows by some columns of f32 that follow one another.
@@ -28,24 +46,45 @@ class Partials {
   void leave(dsl::Warpgroup& g, const dsl::AnyTmem& sums, const dsl::U32& part, const SharedTileOfD& tile) const {
     const dsl::U64 to = row(g, tile.first + part);
     g.loop(columns_ / chunk(), [&](dsl::U32 c) {
-      const dsl::AnyRegisters block = g.wait(g.load(sums.columns(c * chunk(), chunk())));
-      for (int v = 0; v < chunk() / 4; ++v)
-        g.st_global_v4(vector(to, c, v),
-                       {word(block, 4 * v), word(block, 4 * v + 1), word(block, 4 * v + 2), word(block, 4 * v + 3)});
+      store_chunk(g, to, c, g.wait(g.load(sums.columns(c * chunk(), chunk()))));
     });
   }
 
   /// After that: for each row, the CTA that comes last adds all parts in their order and stores the sum, so D does not
   /// depend on which CTA that is. The counters are zero before and after.
   void add_up(dsl::Warpgroup& g, const SharedTileOfD& tile, const StoreSums& store) const {
-    const dsl::U64 counter = counters_.at(dsl::widen(tile.number * rows + g.row()));
-    const dsl::U32 last = tile.count - 1, before = g.atom<dsl::RedOp::inc>(counter, last, dsl::acq_rel_gpu);
-    g.when(before >= last, [&] {
+    when_last(g, tile, [&] {
       g.loop(columns_ / chunk(), [&](dsl::U32 c) { store(g, sum_chunk(g, c, tile), tile.col + c * chunk()); });
+    });
+  }
+  /// The same in groups, after this CTA has left that part of a tile: the `index`-th that has so many blocks and
+  /// counters. Of each row the CTA that comes last in a group adds the group's parts, the last one of those the sums.
+  void add_up(dsl::Warpgroup& g, const PartGroups& of, const dsl::U32& index, const dsl::U32& part, const dsl::U32& col,
+              const StoreSums& store) const {
+    const dsl::U32 group = part / of.of_group, before = group * of.of_group, left = of.parts - before;
+    const dsl::U32 first = index * of.blocks(), number = index * of.counters();
+    const SharedTileOfD parts{number + group, first + before, min(left, of.of_group), col};
+    const SharedTileOfD sums{number + of.groups(), first + of.parts, g.var(of.groups()).read(), col};
+    when_last(g, parts, [&] {
+      const dsl::U64 to = row(g, sums.first + group);
+      g.loop(columns_ / chunk(), [&](dsl::U32 c) { store_chunk(g, to, c, sum_chunk(g, c, parts)); });
+      add_up(g, sums, store);
     });
   }
 
  private:
+  // For each row, where this CTA comes last of those that share it.
+  template <class Body>
+  void when_last(dsl::Warpgroup& g, const SharedTileOfD& tile, Body body) const {
+    const dsl::U64 counter = counters_.at(dsl::widen(tile.number * rows + g.row()));
+    const dsl::U32 last = tile.count - 1, before = g.atom<dsl::RedOp::inc>(counter, last, dsl::acq_rel_gpu);
+    g.when(before >= last, body);
+  }
+  void store_chunk(dsl::Warpgroup& g, const dsl::U64& to, const dsl::U32& c, const dsl::AnyRegisters& block) const {
+    for (int v = 0; v < chunk() / 4; ++v)
+      g.st_global_v4(vector(to, c, v),
+                     {word(block, 4 * v), word(block, 4 * v + 1), word(block, 4 * v + 2), word(block, 4 * v + 3)});
+  }
   static constexpr int vector_bytes = 16;
 
   // Columns that a thread has in flight.

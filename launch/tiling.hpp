@@ -28,6 +28,8 @@ struct Tiling {
   bool launch_control = false;     // running CTAs take tiles over from those that have not started
   int store_columns = 8;           // that the epilogue stores at a time
   bool stores_by_copy = false;     // out of shared memory, by TMA
+  bool multipliers_store = false;  // wgmma: two warpgroups, out of their registers
+  bool by_turns = false;           // each of them has tiles of its own: one stores while the other multiplies
 
   bool operator==(const Tiling&) const = default;
 };

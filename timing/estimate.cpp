@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ptx/isa/tmem.hpp"
+#include "ptx/isa/wgmma.hpp"
 
 namespace kiln::timing {
 namespace {
@@ -20,7 +21,9 @@ struct Deal {
   double groups = 0;  // CTA groups at work at once
   double rounds = 0;  // items that one of them does, one after the other
   double blocks = 0;  // slots of an item
+  /// SMs at work, and in the last round, where they have what the others leave of L2 and HBM.
   double sms() const { return groups * ctas; }
+  double last_sms() const { return std::max(1.0, items - (rounds - 1) * groups) * ctas; }
   int ctas = 1;
 };
 
@@ -72,14 +75,14 @@ void raise(Bound& most, double cycles, std::string_view name) {
 // The cycles that a slot keeps each resource of an SM busy: the highest is the slot's interval.
 class Slot {
  public:
-  Slot(const Tiling& t, const Deal& d, const Traffic& traffic, const Chip& chip) : t_(t), chip_(chip) {
+  Slot(const Tiling& t, double sms, const Traffic& traffic, const Chip& chip) : t_(t), chip_(chip) {
     const bool wgmma = chip.core == TensorCore::wgmma;
     tensor_ = wgmma ? multiply_by_wgmma() : multiply();
     after_ = wgmma ? chip[FactId::wgmma_drain] : mma().latency - mma().interval;
     raise(most_, tensor_ + (wgmma ? between_groups : 0), "tensor core");
-    raise(most_, double(t.slot_rows) * chip[FactId::copy_row], "copy engine");
-    const Share share = share_of(chip, d.sms());
-    raise(most_, double(t.slot_bytes) / share.ingest_rate, "L2 to the SM");
+    raise(most_, double(t.slot_rows) * chip[FactId::copy_row] + absent_rows() * absent_row, "copy engine");
+    const Share share = share_of(chip, sms);
+    raise(most_, double(t.slot_bytes) * lines_of_row() / share.ingest_rate, "L2 to the SM");
     const double from_hbm = std::min(1.0, traffic.from_hbm / traffic.loaded);
     raise(most_, double(t.slot_bytes) * from_hbm / share.hbm_rate, "HBM");
     if (wgmma) raise(most_, operand_reads() / chip[FactId::shared_rate], "shared memory port");
@@ -107,6 +110,22 @@ class Slot {
   // Cycles of the other instructions of a trip through a role's loop, and of those that make an MMA's operands.
   static constexpr double load_trip = 110, mma_trip = 50, mma_operands = 16;
   static constexpr double between_groups = 30;  // of wgmma: from the last one of a slot to the first one of the next
+  static constexpr double absent_row = 8;       // of a box, beyond the tensor's end, with wgmma: measured on an H200
+
+  // What L2 gives for a row of a box, whose 128 bytes lie in two lines where the tensor's rows do not all begin with one,
+  // and in five sectors of 32 bytes where they do not begin with one of those: measured on an H200 alone.
+  double lines_of_row() const {
+    if (chip_.core != TensorCore::wgmma) return 1;
+    constexpr std::uint64_t line_bits = 128 * 8, sector_bits = 32 * 8;
+    const std::uint64_t row_bits = t_.k * std::uint64_t(t_.a_bits);
+    return (row_bits % line_bits == 0 ? 1 : 2) * (row_bits % sector_bits == 0 ? 1 : 1.25);
+  }
+  // Rows that a CTA copies for a slot although the tensors do not have them, where they have less than one tile's.
+  double absent_rows() const {
+    if (chip_.core != TensorCore::wgmma) return 0;
+    const auto missing = [](double tile, double there) { return std::max(0.0, tile - there); };
+    return missing(t_.rows, double(t_.m)) / t_.ctas + t_.products * missing(t_.columns, double(t_.n)) / t_.ctas;
+  }
 
   MmaTime mma() const { return mma_time(chip_, t_.kind, false, t_.ctas, t_.rows, t_.columns); }
   double multiply() const {
@@ -114,10 +133,11 @@ class Slot {
   }
   // Two warpgroups have 64 rows each, and the tensor core in turn.
   double multiply_by_wgmma() const { return 2 * t_.mmas * t_.products * wgmma_interval(chip_, t_.columns); }
-  // Each warpgroup reads its rows of A, and all of B.
+  // Each warpgroup reads its rows of A, as often as its columns take instructions, and all of B.
   double operand_reads() const {
     constexpr int k_bytes = 32, groups = 2;
-    return double(t_.mmas) * t_.products * k_bytes * (isa::tmem_lanes + groups * t_.columns);
+    const int times = t_.multipliers_store ? 1 : isa::wgmma_parts(t_.columns);
+    return double(t_.mmas) * t_.products * k_bytes * (times * isa::tmem_lanes + groups * t_.columns);
   }
 
   const Tiling& t_;
@@ -135,11 +155,13 @@ class Epilogue {
   /// All of it.
   double cycles() const {
     if (t_.splits > 1) return partial_sums() + reduction();
+    if (t_.multipliers_store) return out_of_registers() + chip_[FactId::store_latency];
     return t_.stores_by_copy ? by_copies() : by_rows();
   }
   /// What of it the next tile's MMAs wait for although it has sums of its own.
   double before_next() const {
-    if (chip_.core != TensorCore::wgmma) return 0;
+    if (chip_.core != TensorCore::wgmma || t_.by_turns) return 0;
+    if (t_.multipliers_store) return out_of_registers();
     const double chunks = all_columns() / handed_columns;
     return chunks * hand_over + std::max(0.0, 1 - under_way / chunks) * cycles();
   }
@@ -170,15 +192,28 @@ class Epilogue {
                          t_.store_columns * column_slots;
     return std::max(stored, all_columns() / t_.store_columns * chunk) + chip_[FactId::store_latency];
   }
+  // Two warpgroups at the same time, half of the rows each; by turns one has them all.
+  double out_of_registers() const {
+    constexpr double column_slots = 2;  // of a block of 64 rows, where two warpgroups share the schedulers
+    const double blocks = all_columns() / t_.store_columns * (t_.by_turns ? 2 : 1);
+    return blocks * (chip_[FactId::fence_async] + 2 * chip_[FactId::bar_sync] + t_.store_columns * column_slots);
+  }
   double partial_sums() const {
     constexpr int columns = 32;
     const double lines = double(t_.columns) / 4 * warps * 4 * chip_[FactId::store_line];
     return std::max(lines, all_columns() / columns * (load_chunk(columns) + columns * column_slots));
   }
-  // The last CTA of a tile reads the parts, four columns of a row at a time.
+  // The last CTA of a tile, or of a group of its parts, reads the parts, 32 columns of a row at a time; then the last one
+  // the groups' sums.
   double reduction() const {
-    return chip_[FactId::fence_wide] + chip_[FactId::l2_latency] +
-           double(t_.splits) * t_.columns / 4 * (chip_[FactId::l2_latency] + 4 * chip_[FactId::alu_latency]);
+    constexpr int most_in_a_row = 8, columns = 32;
+    constexpr double read_rate = 48;  // bytes a cycle, of one SM's warpgroup
+    const double splits = double(t_.splits), group = splits > most_in_a_row ? std::ceil(std::sqrt(splits)) : splits;
+    const double levels = splits > most_in_a_row ? 2 : 1, read = levels > 1 ? group + std::ceil(splits / group) : splits;
+    const double bytes = isa::tmem_lanes * double(t_.columns) * 4;
+    const double in_turn = t_.columns / columns * chip_[FactId::l2_latency];
+    return levels * (chip_[FactId::fence_wide] + 2 * chip_[FactId::l2_latency]) +
+           read * std::max(bytes / read_rate, in_turn);
   }
 
   const Tiling& t_;
@@ -202,17 +237,23 @@ std::uint64_t resident_ctas(const Chip& chip, int ctas_of_a_group) {
 Estimate estimate(const Tiling& t, const Chip& chip) {
   const Deal d = deal_of(t, chip);
   const Traffic traffic = traffic_of(t, d, chip);
-  const Slot slot(t, d, traffic, chip);
+  const Slot slot(t, d.sms(), traffic, chip), last(t, d.last_sms(), traffic, chip);
   const Epilogue epilogue(t, d, chip);
-  const double main = d.blocks * slot.interval(), store = epilogue.cycles(), first = set_up(t, chip) + slot.fill();
+  const double interval = slot.interval() + (last.interval() - slot.interval()) / d.rounds;  // on the average
+  const double main = d.blocks * interval, store = epilogue.cycles(), first = set_up(t, chip) + slot.fill();
   const bool persistent = t.most_ctas > 0 || t.launch_control;
   double cycles = 0;
   Estimate e;
   e.binds = slot.binds();
   if (!persistent) {
     cycles = d.rounds * (first + main + slot.after() + store) + (d.rounds - 1) * chip[FactId::cta_gap];
-  } else if (t.accumulators > 1) {
-    const double next = main + epilogue.before_next();
+  } else if (t.by_turns) {
+    // Two tiles are under way, but the tensor core has one at a time.
+    const double each = std::max(main, (main + slot.after() + store) / 2);
+    cycles = first + d.rounds * each + slot.after() + store;
+    if (each > main) e.binds = "the epilogue";
+  } else if (t.accumulators > 1 || t.multipliers_store) {
+    const double next = main + epilogue.before_next() + (t.multipliers_store ? slot.after() : 0);
     cycles = first + main + (d.rounds - 1) * std::max(next, store) + slot.after() + store;
     if (d.rounds > 1 && store > next) e.binds = "the epilogue";
   } else {

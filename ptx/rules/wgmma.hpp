@@ -25,8 +25,9 @@ constexpr bool wgmma_type(isa::MmaKind kind, isa::ScalarType t) {
   }
 }
 
-/// An MMA that two warpgroups execute with wgmma: 128 rows a CTA, columns in chunks of 32.
-constexpr Verdict wgmma_form(const isa::MmaForm& f, const isa::MmaShape& s) {
+/// An MMA that two warpgroups execute with wgmma, in so many instructions for 64 rows: 128 rows a CTA, columns in chunks
+/// of 32.
+constexpr Verdict wgmma_form(const isa::MmaForm& f, const isa::MmaShape& s, int parts) {
   isa::MmaForm plain;
   plain.kind = f.kind;
   plain.group = f.group;
@@ -34,11 +35,14 @@ constexpr Verdict wgmma_form(const isa::MmaForm& f, const isa::MmaShape& s) {
   const int rows = s.m / (f.group == isa::CtaGroup::two ? 2 : 1);
   const bool types = wgmma_type(f.kind, s.a) && wgmma_type(f.kind, s.b) && isa::bits(s.d) == 32;
   // Along N, a part begins where a swizzle span does.
-  const int parts = isa::wgmma_parts(s.n), step = s.b_major == isa::Major::K ? 32 : 64;
+  const int step = s.b_major == isa::Major::K ? 32 : 64;
   const bool shape = rows == 2 * isa::wgmma_m && s.n % (step * parts) == 0;
   const bool k_major = s.a_major == isa::Major::K && s.b_major == isa::Major::K;
   const bool majors = k_major || (isa::wgmma_transposes(s.a) && isa::wgmma_transposes(s.b));
   return f == plain && types && shape && majors ? legal : breaks(Rule::wgmma_form, s.m, s.n);
+}
+constexpr Verdict wgmma_form(const isa::MmaForm& f, const isa::MmaShape& s) {
+  return wgmma_form(f, s, isa::wgmma_parts(s.n));
 }
 /// `one`: the kernel has one accumulator, and one role issues its MMAs.
 constexpr Verdict wgmma_sums(bool one) { return one ? legal : breaks(Rule::wgmma_sums); }

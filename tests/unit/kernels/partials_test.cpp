@@ -1,0 +1,30 @@
+// How many parts of a tile's K become one sum.
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "kernels/partials.hpp"
+
+using kiln::kernels::PartGroups;
+
+TEST_CASE("few parts are added in a row, many in groups, of which each has a block and counters beside the parts") {
+  const PartGroups few(8), many(33);
+  CHECK(few.is_one());
+  CHECK(few.blocks() == 8);
+  CHECK(few.counters() == 1);
+  CHECK(many.of_group == 6);
+  CHECK(many.groups() == 6);
+  CHECK(many.blocks() == 39);
+  CHECK(many.counters() == 7);
+}
+
+TEST_CASE("every part is in one group, no group is empty, and no CTA reads nearly all") {
+  for (int splits = 1; splits <= 200; ++splits) {
+    CAPTURE(splits);
+    const PartGroups of(splits);
+    std::vector<int> parts(std::size_t(of.groups()));
+    for (int part = 0; part < splits; ++part) ++parts.at(std::size_t(part / of.of_group));
+    for (const int n : parts) CHECK(n > 0);
+    if (splits > 8) CHECK(of.of_group + of.groups() <= 2 * splits / 3 + 1);
+  }
+}
