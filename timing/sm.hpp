@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <set>
+#include <unordered_set>
 
 #include "timing/chip.hpp"
 #include "timing/l1_cache.hpp"
@@ -55,7 +56,8 @@ class TensorPipe {
   bool refilled_ = false;  // since the pipe was last empty
 };
 
-/// wgmmas of a sub-core that have been issued and have not ended: while there are too many, a warp waits to issue another.
+/// wgmmas of a sub-core that have been issued and have not ended: a warp waits to issue one more while there are too
+/// many.
 class WgmmaQueue {
  public:
   explicit WgmmaQueue(const Chip& chip)
@@ -88,10 +90,11 @@ struct Sm {
   L1Cache l1;
   std::array<WgmmaQueue, 4> wgmmas;  // of the sub-cores
   Server shared_port{};
-  Server operands{};  // of wgmma, and copies beside them, out of and into shared memory
-  Server lines{};     // of global memory, as loads and stores touch them
-  Server hbm{};       // the SM's share of it
-  Server copies{};    // the copy engine: rows of boxes
+  Server operands{};                               // of wgmma, and copies beside them, out of and into shared memory
+  Server lines{};                                  // of global memory, as loads and stores touch them
+  Server hbm{};                                    // the SM's share of it
+  std::unordered_set<std::uint64_t> hbm_blocks{};  // that loads have asked of it
+  Server copies{};                                 // the copy engine: rows of boxes
   Server stores{};
   Server ingest{};  // from L2
   TensorPipe tensor;

@@ -24,6 +24,7 @@ constexpr std::uint32_t other_lanes_every = 1024;  // turns of a warp, so that l
 constexpr std::uint64_t livelock_every = 1 << 14;  // turns between two looks for a livelock
 constexpr double clock_reads = 2;                  // cycles of a measured latency that are its two reads of the clock
 constexpr std::uint32_t row_bytes = 128;           // that the copy engine takes at once, and a wavefront
+constexpr std::uint64_t hbm_bytes = 64;            // that L2 asks of HBM at once
 constexpr double wgmma_k_bytes = 32;               // of a column of B, in one wgmma
 constexpr std::size_t most_spans = 200'000;        // of a timeline
 constexpr double least_wait = 16;                  // cycles, of one that a timeline shows
@@ -334,16 +335,21 @@ void TimedRun::load_global(Track& t, const Next& n, const Cost& c, double begins
   Sm& s = sm(*t.cta);
   const double of_lines = lines(touched_) * chip_[global_line];
   const double taken = s.lines.end(now_, of_lines), asked = std::max(taken, begins + of_lines);
-  const std::uint32_t brought = c.is_cached ? s.l1.missing(touched_) : sectors(touched_);
-  if (brought == 0 && !touched_.empty()) {
-    load(t, n, asked + chip_[l1_latency]);
+  const Cached found = c.is_cached ? s.l1.find(touched_) : Cached{sectors(touched_), 0};
+  if (found.missing == 0 && !touched_.empty()) {
+    load(t, n, std::max(asked + chip_[l1_latency], found.there));
     return;
   }
-  const double bytes = double(brought) * sector_bytes, travels = bytes / share_.ingest_rate;
-  const auto cold = touched_.empty() ? std::nullopt : note_global(touched_.front().address, bytes, true);
-  const double given = cold.value_or(0) > 0 ? s.hbm.end(now_, bytes * *cold / share_.hbm_rate) : 0;
-  const float latency = cold ? float(chip_[hbm_latency]) : c.latency;
-  load(t, n, std::max({given, s.ingest.end(taken, travels), asked + travels}) + latency);
+  const double bytes = double(found.missing) * sector_bytes, travels = bytes / share_.ingest_rate;
+  const auto from_hbm = touched_.empty() ? std::nullopt : note_global(touched_.front().address, bytes, true);
+  // What another SM or the load before has asked of HBM is found in L2.
+  const bool is_new = from_hbm && s.hbm_blocks.insert(touched_.front().address / hbm_bytes).second;
+  const double part = is_new ? *from_hbm : 0;
+  const double given = part > 0 ? s.hbm.end(now_, bytes * part / share_.hbm_rate) : 0;
+  const double latency = c.latency + part * (chip_[hbm_latency] - chip_[l2_latency]);
+  const double there = std::max({given, s.ingest.end(taken, travels), asked + travels, found.there}) + latency;
+  if (c.is_cached) s.l1.fill(touched_, there);
+  load(t, n, there);
   time_.loaded += bytes;
 }
 
