@@ -51,6 +51,36 @@ bool fetches_map(const ir::Operation& op) {
   return std::find(words.begin(), words.end(), "tensormap") != words.end();
 }
 
+// Whether L1 keeps what a load brings: unless it says otherwise. PTX ISA "Cache Operators".
+bool is_cached(const ir::Operation& op) {
+  const isa::CacheOp c = op.modifiers.cache;
+  const bool skips = c == isa::CacheOp::cg || c == isa::CacheOp::cv;
+  return op.opcode != Opcode::atom && !skips && !order::is_strong(op) &&
+         op.modifiers.l1 != isa::L1Eviction::no_allocate;
+}
+
+// Takes in what threads of other CTAs have written.
+bool acquires_widely(const ir::Operation& op) {
+  return is_wide(op.modifiers) && (order::fence_acquires(op) || order::acquires(op.modifiers.semantics));
+}
+
+bool reads_clock(const ir::Operation& op) {
+  return std::any_of(op.arguments.begin(), op.arguments.end(), [](const ir::Argument& a) {
+    return a.kind == ir::Argument::Kind::special && ir::tells_time(ir::Special(a.id));
+  });
+}
+
+// Arithmetic, and loads that order nothing.
+bool moves_in_block(const ir::Operation& op) {
+  if (isa::ends_block(op.opcode) || reads_clock(op)) return false;
+  const bool is_load = op.opcode == Opcode::ld || op.opcode == Opcode::ldu || op.opcode == Opcode::ldmatrix;
+  return is_load ? !order::is_strong(op) : isa::unit(op.opcode) == isa::Unit::alu;
+}
+
+bool is_plain_store(const ir::Operation& op) {
+  return (op.opcode == Opcode::st || op.opcode == Opcode::stmatrix) && !order::is_strong(op);
+}
+
 class Pricing {
  public:
   Pricing(const ir::Code& code, const Chip& chip, std::uint32_t threads)
@@ -91,7 +121,10 @@ class Pricing {
         if (is_parameter(s) || s == Space::constant) return {.latency = f(alu_latency)};
         if (s == Space::local) return {.latency = f(shared_latency)};
         if (shared) return {.does = Does::load_shared, .latency = f(shared_latency), .lane_bytes = access_bytes(op)};
-        return {.does = Does::load_global, .latency = f(l2_latency), .lane_bytes = access_bytes(op)};
+        return {.does = Does::load_global,
+                .is_cached = is_cached(op),
+                .latency = f(l2_latency),
+                .lane_bytes = access_bytes(op)};
       }
       case Opcode::st:
       case Opcode::red:
@@ -200,7 +233,9 @@ Costs::Costs(const sim::Program& program, const Chip& chip, std::uint32_t thread
     to.ids.insert(to.ids.end(), ids.begin(), ids.end());
   };
   for (const ir::Operation& op : code.operations) {
-    costs_.push_back(pricing.of(op));
+    Cost& c = costs_.emplace_back(pricing.of(op));
+    c.moves = moves_in_block(op), c.orders = !c.moves && !is_plain_store(op);
+    c.acquires = acquires_widely(op);
     append(reads_, code.read(op));
     append(writes_, code.written(op));
   }

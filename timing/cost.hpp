@@ -36,6 +36,10 @@ enum class Does : std::uint8_t {
 struct Cost {
   Does does = Does::plain;
   bool multicast = false;
+  bool is_cached = false;        // in L1
+  bool acquires = false;         // from other CTAs, so L1 forgets
+  bool moves = false;            // ptxas chooses its place in the basic block
+  bool orders = true;            // what stands before it has been issued before it
   float before = 0;              // cycles between the instructions before it and its effect
   float slots = 1;               // issue slots
   float latency = 0;             // from issue to the use of what it writes

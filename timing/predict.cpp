@@ -60,8 +60,8 @@ double loaded_bytes(const ClusterTime& c) {
   return c.loaded * double(c.takes_clusters ? std::min(c.clusters, c.resident) : c.clusters);
 }
 
-// What each launch finds in L2: what it writes itself, what the ones before it have read or written, and with `warm`
-// all buffers, as far as they fit. HBM gives each byte of the others once.
+// What each launch finds in L2, if all buffers fit: what it writes itself, what the ones before it have read or
+// written, and with `warm` all of them. HBM gives each byte of the others once.
 struct Memory {
   std::vector<Surroundings> around{};
   std::vector<double> hbm_bytes{};
@@ -74,15 +74,21 @@ Memory memory_of(const Times& t, const Surroundings& base, double all_bytes, con
   for (const ClusterTime& c : t.clusters) {
     Surroundings around = base;
     if (fits) around.held = before;
-    for (const auto& [name, use] : c.written) around.held.insert(name), before.insert(name);
-    double cold = 0, asked = 0;
     const double clusters = double(c.takes_clusters ? std::min(c.clusters, c.resident) : c.clusters);
+    double cold = 0, asked = 0;
+    for (const auto& [name, use] : c.written) {
+      before.insert(name);
+      if (fits) around.held.insert(name);
+      // Clusters that come later may load what the first one does not.
+      else if (!c.read.contains(name))
+        around.spilled.insert(name);
+    }
     for (const auto& [name, use] : c.read) {
       before.insert(name);
       if ((fits && l2 == L2::warm) || around.held.contains(name)) continue;
       cold += std::min(use.size, use.moved * clusters), asked += use.moved * clusters;
     }
-    around.hits_l2 = cold == 0;
+    around.hits_l2 = cold == 0 && around.spilled.empty();
     around.from_hbm = asked > 0 ? cold / asked : 0;
     m.around.push_back(around), m.hbm_bytes.push_back(cold);
   }

@@ -2,12 +2,15 @@
 // since the cluster's start.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
 #include <set>
+#include <unordered_set>
 
 #include "timing/chip.hpp"
+#include "timing/l1_cache.hpp"
 
 namespace kiln::timing {
 
@@ -53,18 +56,45 @@ class TensorPipe {
   bool refilled_ = false;  // since the pipe was last empty
 };
 
+/// wgmmas of a sub-core that have been issued and have not ended: a warp waits to issue one more while there are too
+/// many.
+class WgmmaQueue {
+ public:
+  explicit WgmmaQueue(const Chip& chip)
+      : alone_(std::size_t(chip[FactId::wgmma_queue])), shared_(std::size_t(chip[FactId::wgmma_queue_shared])) {}
+
+  /// When `warp` may issue another, at `at` or later.
+  double room(double at, std::uint32_t warp) const;
+  void add(std::uint32_t warp, double end);
+
+ private:
+  struct Issued {
+    std::uint32_t warp = 0;
+    double end = 0;
+  };
+  std::size_t alone_, shared_;   // that there may be of one warp, and of several
+  std::deque<Issued> issued_{};  // the latest
+};
+
 /// What CTAs of one SM share.
 struct Sm {
-  explicit Sm(const Chip& chip) : tensor(chip) {}
+  /// `shared`: bytes of shared memory that its CTA has.
+  Sm(const Chip& chip, std::uint64_t shared)
+      : l1(std::uint64_t(chip[FactId::l1_and_shared]) - std::min(std::uint64_t(chip[FactId::l1_and_shared]), shared)),
+        wgmmas{WgmmaQueue(chip), WgmmaQueue(chip), WgmmaQueue(chip), WgmmaQueue(chip)},
+        tensor(chip) {}
 
   std::array<Server, 4> schedulers{};
   std::array<Server, 4> tmem_ports{};  // of the four quarters
   std::array<Server, 4> sub_cores{};   // wgmma: each warp of a warpgroup has its own part of the tensor core
+  L1Cache l1;
+  std::array<WgmmaQueue, 4> wgmmas;  // of the sub-cores
   Server shared_port{};
-  Server operands{};  // of wgmma, and copies beside them, out of and into shared memory
-  Server lines{};     // of global memory, as loads and stores touch them
-  Server hbm{};       // the SM's share of it
-  Server copies{};    // the copy engine: rows of boxes
+  Server operands{};                               // of wgmma, and copies beside them, out of and into shared memory
+  Server lines{};                                  // of global memory, as loads and stores touch them
+  Server hbm{};                                    // the SM's share of it
+  std::unordered_set<std::uint64_t> hbm_blocks{};  // that loads have asked of it
+  Server copies{};                                 // the copy engine: rows of boxes
   Server stores{};
   Server ingest{};  // from L2
   TensorPipe tensor;

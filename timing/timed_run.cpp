@@ -24,6 +24,7 @@ constexpr std::uint32_t other_lanes_every = 1024;  // turns of a warp, so that l
 constexpr std::uint64_t livelock_every = 1 << 14;  // turns between two looks for a livelock
 constexpr double clock_reads = 2;                  // cycles of a measured latency that are its two reads of the clock
 constexpr std::uint32_t row_bytes = 128;           // that the copy engine takes at once, and a wavefront
+constexpr std::uint64_t hbm_bytes = 64;            // that L2 asks of HBM at once
 constexpr double wgmma_k_bytes = 32;               // of a column of B, in one wgmma
 constexpr std::size_t most_spans = 200'000;        // of a timeline
 constexpr double least_wait = 16;                  // cycles, of one that a timeline shows
@@ -98,7 +99,7 @@ TimedRun::TimedRun(sim::Cluster& cluster, const Chip& chip, const Surroundings& 
       costs_(cluster.grid.program, chip, std::uint32_t(cluster.grid.launch.block.volume())),
       operations_(cluster.grid.program.code->operations.size()),
       roles_(cluster.grid.program, std::uint32_t(cluster.ctas.front().warps.size())),
-      sms_(cluster.ctas.size(), Sm(chip)),
+      sms_(cluster.ctas.size(), Sm(chip, cluster.grid.program.layout.shared_bytes)),
       path_(cluster.ctas.size() * cluster.ctas.front().warps.size()),
       arrivals_(cluster.ctas.size()),
       tensor_since_(cluster.ctas.size()),
@@ -138,17 +139,19 @@ TimedRun::Next TimedRun::next(Track& t) {
   sim::Mask guard;
   std::memcpy(&guard, t.warp->registers + inst.guard, sizeof guard);
   n.lanes = f.lanes & (guard ^ inst.guard_flip);
-  n.dependent = t.at;
+  n.operands = n.dependent = t.at;
   n.reason = Stall::arithmetic;
   if (f.pc >= operations_) {
     n.unit = n.at = t.at;
     return n;
   }
-  const auto wait_for = [&](ir::RegisterId r) {
-    if (t.ready[r] > n.dependent) n.dependent = t.ready[r], n.reason = t.reason[r];
+  const auto wait_until = [&](double time, Stall reason) {
+    if (time > n.operands) n.operands = time, n.reason = reason;
   };
-  for (const ir::RegisterId r : costs_.read(f.pc)) wait_for(r);
-  for (const ir::RegisterId r : costs_.written(f.pc)) wait_for(r);
+  for (const ir::RegisterId r : costs_.read(f.pc)) wait_until(t.ready[r], t.reason[r]);
+  for (const ir::RegisterId r : costs_.written(f.pc)) wait_until(t.ready[r], t.reason[r]);
+  if (costs_[f.pc].orders) wait_until(t.begun, t.begun_reason);
+  if (!costs_[f.pc].moves) n.dependent = n.operands;
   n.unit = n.dependent;
   if (n.lanes) {
     const Cost& c = costs_[f.pc];
@@ -158,6 +161,7 @@ TimedRun::Next TimedRun::next(Track& t) {
       if (time > n.unit) n.unit = time, n.unit_reason = reason;
     };
     if (c.does == Does::mma || c.does == Does::tmem_copy) not_before(sm(*t.cta).tensor.room(n.unit), Stall::mma_queue);
+    if (c.does == Does::wgmma) not_before(wgmma_queue_of(t).room(n.unit, t.warp->index), Stall::mma_queue);
     if (c.does == Does::wait_tmem_load) not_before(t.loaded, Stall::tensor_memory);
     if (c.does == Does::wait_tmem_store) not_before(t.stored, Stall::tensor_memory);
   }
@@ -283,26 +287,23 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
   scheduler(t).begin(now_, c.slots);
   roles_.of(n.operation, t.warp->index).issued += c.slots;
   t.at = now_ + std::max(c.slots, c.after);
+  const double begins = c.moves ? std::max(now_, n.operands) : now_;
+  if (begins > t.begun) t.begun = begins, t.begun_reason = n.reason;
   if (n.operation < operations_)
     for (const ir::RegisterId r : costs_.written(n.operation))
-      t.ready[r] = now_ + c.latency, t.reason[r] = stall_of(c.does);
+      t.ready[r] = begins + c.latency, t.reason[r] = stall_of(c.does);
   const double bytes = double(c.lane_bytes) * sim::count(n.lanes);
   Sm& s = sm(*t.cta);
+  if (c.acquires && n.lanes) s.l1.forget();
   switch (c.does) {
     case Does::wait_mbarrier: meet_mbarrier(t, n, since); break;
-    case Does::load_shared: load(t, n, s.shared_port.end(now_, shared_cycles(s)) + c.latency); break;
-    case Does::store_shared: t.at = std::max(t.at, s.shared_port.begin(now_, shared_cycles(s))); break;
-    case Does::load_global: {
-      const double asked = s.lines.end(now_, lines(touched_) * chip_[global_line]);
-      const double of_sectors = double(sectors(touched_)) * sector_bytes;
-      const bool cold = !touched_.empty() && note_global(touched_.front().address, of_sectors, true);
-      const double given =
-          cold && around_.from_hbm > 0 ? s.hbm.end(now_, of_sectors * around_.from_hbm / share_.hbm_rate) : 0;
-      const float latency = cold ? float(chip_[hbm_latency]) : c.latency;
-      load(t, n, std::max(given, s.ingest.end(asked, of_sectors / share_.ingest_rate)) + latency);
-      time_.loaded += of_sectors;
+    case Does::load_shared: {
+      const double cycles = shared_cycles(s);
+      load(t, n, std::max(s.shared_port.end(now_, cycles), begins + cycles) + c.latency);
       break;
     }
+    case Does::store_shared: t.at = std::max(t.at, s.shared_port.begin(now_, shared_cycles(s))); break;
+    case Does::load_global: load_global(t, n, c, begins); break;
     case Does::store_global:
       t.at = std::max(t.at, s.lines.begin(now_, lines(touched_) * share_.store_line));
       if (!touched_.empty()) note_global(touched_.front().address, double(sectors(touched_)) * sector_bytes, false);
@@ -327,6 +328,29 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
     case Does::mma_sync: ++time_.mma_sync; break;
     default: break;
   }
+}
+
+// Units take the load now, as those before it; its address may come later than that, at `begins`.
+void TimedRun::load_global(Track& t, const Next& n, const Cost& c, double begins) {
+  Sm& s = sm(*t.cta);
+  const double of_lines = lines(touched_) * chip_[global_line];
+  const double taken = s.lines.end(now_, of_lines), asked = std::max(taken, begins + of_lines);
+  const Cached found = c.is_cached ? s.l1.find(touched_) : Cached{sectors(touched_), 0};
+  if (found.missing == 0 && !touched_.empty()) {
+    load(t, n, std::max(asked + chip_[l1_latency], found.there));
+    return;
+  }
+  const double bytes = double(found.missing) * sector_bytes, travels = bytes / share_.ingest_rate;
+  const auto from_hbm = touched_.empty() ? std::nullopt : note_global(touched_.front().address, bytes, true);
+  // What another SM or the load before has asked of HBM is found in L2.
+  const bool is_new = from_hbm && s.hbm_blocks.insert(touched_.front().address / hbm_bytes).second;
+  const double part = is_new ? *from_hbm : 0;
+  const double given = part > 0 ? s.hbm.end(now_, bytes * part / share_.hbm_rate) : 0;
+  const double latency = c.latency + part * (chip_[hbm_latency] - chip_[l2_latency]);
+  const double there = std::max({given, s.ingest.end(taken, travels), asked + travels, found.there}) + latency;
+  if (c.is_cached) s.l1.fill(touched_, there);
+  load(t, n, there);
+  time_.loaded += bytes;
 }
 
 // Of the shared memory port, for what the instruction's lanes have touched.
@@ -396,6 +420,7 @@ void TimedRun::start_wgmma(Track& t, const Next& n) {
   use_operands(s, bytes - wgmma_k_bytes * columns * (1 - 1.0 / isa::warps_per_warpgroup));
   const double end = std::max(core.end(now_, wgmma_interval(chip_, columns)), s.operands.free());
   core.begin(end, 0);
+  wgmma_queue_of(t).add(t.warp->index, end);
   wgmma_done_[{t.cta->index, t.warp->index}].push_back(end + chip_[wgmma_drain]);
   if (t.warp->index % 4 == 0) ++time_.mmas, time_.operations += 2.0 * shape.m * shape.n * shape.k;
   if (t.warp->index % 4 == 0) show(t.cta->rank, "tensor core", "wgmma", end - wgmma_interval(chip_, columns), end);
@@ -430,19 +455,20 @@ void TimedRun::multiply(const sim::MmaTask& task) {
   time_.guessed_mma |= !t.exact || task.form.sparse || task.form.ws;
 }
 
-// Which buffers the kernel reads and writes. Whether a read is of one that HBM must give.
-bool TimedRun::note_global(std::uint64_t address, double bytes, bool is_read) {
+// Which buffers the kernel reads and writes. Of a read that L2 does not answer: the part that HBM must give.
+std::optional<double> TimedRun::note_global(std::uint64_t address, double bytes, bool is_read) {
   const sim::Region* r = cluster_.grid.memory.region(address);
-  if (!r) return false;
+  if (!r) return std::nullopt;
   BufferUse& use = (is_read ? time_.read : time_.written)[r->name];
   use.size = double(r->bytes), use.moved += bytes;
-  return is_read && !around_.hits_l2 && !around_.held.contains(r->name);
+  if (!is_read || around_.hits_l2 || around_.held.contains(r->name)) return std::nullopt;
+  return around_.spilled.contains(r->name) ? 1 : around_.from_hbm;
 }
 
 void TimedRun::transfer(const sim::Transfer& t) {
   if (!issuer_) return;
   Sm& s = sm(*issuer_->cta);
-  const bool cold = t.global != 0 && note_global(t.global, double(t.bytes), t.signals);
+  const auto cold = t.global == 0 ? std::nullopt : note_global(t.global, double(t.bytes), t.signals);
   if (!t.signals) {
     const double read = s.stores.end(now_, double(t.bytes) / share_.store_rate);
     copies_.push_back({read, read + chip_[store_latency]});
@@ -453,10 +479,10 @@ void TimedRun::transfer(const sim::Transfer& t) {
     const bool first = t.box && s.maps.insert(t.global).second && !s.fetches_maps;
     if (t.global != 0) time_.loaded += double(t.bytes);
     hbm_end_ = now_;
-    if (cold && around_.from_hbm > 0) hbm_end_ = s.hbm.end(now_, double(t.bytes) * around_.from_hbm / share_.hbm_rate);
+    if (cold.value_or(0) > 0) hbm_end_ = s.hbm.end(now_, double(t.bytes) * *cold / share_.hbm_rate);
     engine_end_ = s.copies.end(now_ + (first ? chip_[descriptor_miss] : 0), cycles);
   }
-  load_ = Load{cycles, double(t.bytes), t.global == 0, cold};
+  load_ = Load{cycles, double(t.bytes), t.global == 0, cold.has_value()};
 }
 
 // Where a load that has been announced goes.
@@ -562,7 +588,8 @@ sim::Outcome TimedRun::go(const ir::Operation*& current) {
     for (Track& t : tracks_) {
       if (!t.warp->runnable()) continue;
       const Next n = next(t);
-      if (n.at < chosen.at) {
+      // Of those that can issue at the same time the one that has waited longest does.
+      if (n.at < chosen.at || (best && n.at == chosen.at && n.dependent < chosen.dependent)) {
         others = std::min(others, chosen.at);
         best = &t, chosen = n;
       } else {

@@ -1,7 +1,10 @@
 // One cluster under the clock.
 //
-// A warp issues in order. An instruction waits for the registers that it reads (a scoreboard), for its scheduler, and
-// for the unit that it goes to. Asynchronous operations become events at the times that their resources give them.
+// A warp issues in the order of the PTX, an instruction a turn of its scheduler. What orders memory or threads, and
+// what ends a basic block, waits for the registers that it reads (a scoreboard) and for the unit that it goes to.
+// Arithmetic and plain loads do not hold the warp: ptxas puts others of the block before them, so they begin when what
+// they read is there, and the end of the block waits for the last of them to begin. Asynchronous operations become
+// events at the times that their resources give them.
 #pragma once
 
 #include <deque>
@@ -29,6 +32,7 @@ struct Surroundings {
   std::set<std::string> held{};     // but for these buffers, if the others are not there
   bool values = true;               // MMAs compute; else their results are left out
   double from_hbm = 0;              // of the bytes that loads ask for, the part that HBM must give
+  std::set<std::string> spilled{};  // buffers that the launch writes and L2 cannot hold: HBM gives all that is loaded
   std::uint64_t busy_clusters = 0;  // that run at the same time; 0: as many as there are and fit
   bool timeline = false;            // the run's spans are kept
 };
@@ -74,15 +78,17 @@ class TimedRun {
   struct Track {
     sim::Cta* cta = nullptr;
     sim::Warp* warp = nullptr;
-    double at = 0;                       // when it may issue next
-    std::vector<double> ready{};         // by register
-    std::vector<Stall> reason{};         // what makes a register late
-    double loaded = 0, stored = 0;       // its tcgen05.ld and .st are done
-    double load_free = 0;                // its next tcgen05.ld may begin
-    bool blocked = false;                // since `at`, for
-    std::optional<Stall> blocked_for{};  // nothing: an mbarrier
-    std::string awaited{};               // the mbarrier of its latest wait, and what completed the phase
-    std::optional<Object> peeked{};      // the mbarrier of a wait that was answered no, and when it was issued
+    double at = 0;                           // when it may issue next
+    std::vector<double> ready{};             // by register
+    std::vector<Stall> reason{};             // what makes a register late
+    double loaded = 0, stored = 0;           // its tcgen05.ld and .st are done
+    double load_free = 0;                    // its next tcgen05.ld may begin
+    double begun = 0;                        // the latest of its instructions that ptxas moves had what it needs, and
+    Stall begun_reason = Stall::arithmetic;  // what that waited for
+    bool blocked = false;                    // since `at`, for
+    std::optional<Stall> blocked_for{};      // nothing: an mbarrier
+    std::string awaited{};                   // the mbarrier of its latest wait, and what completed the phase
+    std::optional<Object> peeked{};          // the mbarrier of a wait that was answered no, and when it was issued
     double peeked_at = 0;
     Release release{};         // of its latest wait for an mbarrier
     bool is_on_path = true;    // the path knows of that wait
@@ -94,7 +100,8 @@ class TimedRun {
     double at = 0;
     std::uint32_t operation = 0;
     sim::Mask lanes = 0;   // whose guard is true
-    double dependent = 0;  // when its operands are there, and what made the last of them late
+    double operands = 0;   // when its operands are there
+    double dependent = 0;  // until when the warp waits for that, and for what
     Stall reason = Stall::arithmetic;
     double unit = 0;  // when its unit takes it, and what made that late
     Stall unit_reason = Stall::fence;
@@ -131,13 +138,14 @@ class TimedRun {
 
   Sm& sm(const sim::Cta& cta) { return sms_[cta.rank]; }
   Server& scheduler(const Track& t) { return sm(*t.cta).schedulers[t.warp->index % 4]; }
+  WgmmaQueue& wgmma_queue_of(const Track& t) { return sm(*t.cta).wgmmas[t.warp->index % 4]; }
   sim::Cta& cta_of(std::uint32_t index);
   Cost cost(std::uint32_t operation) const { return operation < operations_ ? costs_[operation] : Cost{}; }
 
   Next next(Track&);
   void issue(Track&, const Next&, const ir::Operation*& current);
   void charge(Track&, const Next&);
-  bool note_global(std::uint64_t address, double bytes, bool is_read);
+  std::optional<double> note_global(std::uint64_t address, double bytes, bool is_read);
   void note_arrival(const Track&, std::uint32_t operation);
   Release release_of(bool by_event) const;
   std::uint32_t number_of(std::uint32_t cta, std::uint32_t warp) const;
@@ -145,6 +153,7 @@ class TimedRun {
   void show_wait(const Track&, const Next&, std::string_view what, double begin, double end);
   void settle(Track&, const Next&, const Cost&);
   void load(Track&, const Next&, double ready);
+  void load_global(Track&, const Next&, const Cost&, double begins);
   void answer_peeks(Track&);
   void meet_mbarrier(Track&, const Next&, double since);
   void start_tmem_copy(Track&, double bytes);

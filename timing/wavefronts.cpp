@@ -6,7 +6,7 @@
 namespace kiln::timing {
 namespace {
 
-constexpr std::uint64_t banks = 32, word_bytes = 4, line_bytes = 128;
+constexpr std::uint64_t banks = 32, word_bytes = 4;
 
 std::uint32_t pieces(const std::vector<Touch>& touches, std::uint64_t size) {
   std::vector<std::uint64_t> all;

@@ -7,7 +7,7 @@
 
 namespace kiln::timing {
 
-inline constexpr std::uint32_t sector_bytes = 32;
+inline constexpr std::uint32_t line_bytes = 128, sector_bytes = 32, sectors_of_line = line_bytes / sector_bytes;
 
 /// Bytes that a lane accesses, or a row of a matrix.
 struct Touch {

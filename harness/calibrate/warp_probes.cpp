@@ -53,9 +53,8 @@ void shared_bandwidth(Session& s) {
   s.observe("st.shared.v4.u32", {f.value / 16, f.spread / 16}, "cycles/warp");
 }
 
-// A chain of addresses through 8 MB, written by the kernel itself.
-void l2(Session& s) {
-  constexpr unsigned entries = 2000;
+// Cycles of a load in a chain of so many addresses, which the kernel itself writes.
+Figure chained(Session& s, unsigned entries, std::string_view cache) {
   LoopKernel k;
   k.data_bytes = std::uint64_t(entries) * line_step;
   k.setup = fmt::format(R"(
@@ -65,11 +64,15 @@ LINK:
   sub.u32 %r1, %r1, 1; setp.ne.u32 %p0, %r1, 0; @%p0 bra LINK;
   st.global.u64 [%rd3], %data; membar.gl; mov.u64 %rd1, %data;)",
                         entries, line_step);
-  k.body = "ld.global.cg.u64 %rd1, [%rd1];";
+  k.body = fmt::format("ld.global.{}.u64 %rd1, [%rd1];", cache);
   k.after = "st.volatile.shared.u64 [%smem], %rd1;";
   k.shared_bytes = 64;
-  s.set(l2_latency, cycles_of(s.machine(), k, 16, 64), "a chain of addresses through 8 MB");
+  return cycles_of(s.machine(), k, 64, 256);
 }
+
+// The chain is short enough to be read once before the clock is.
+void l1(Session& s) { s.set(l1_latency, chained(s, 4, "ca"), "a chain of four addresses"); }
+void l2(Session& s) { s.set(l2_latency, chained(s, 2000, "cg"), "a chain of addresses through 8 MB"); }
 
 // Zeros, so that each address follows from the one before and from what is loaded there.
 void hbm(Session& s) {
@@ -99,7 +102,9 @@ Figure stored_line(Session& s, unsigned ctas) {
   return {f.value / (warps * 32), f.spread / (warps * 32)};
 }
 
-void stored_lines(Session& s) { s.set(store_line, stored_line(s, 1), "128 threads, each 16 bytes of a row of its own"); }
+void stored_lines(Session& s) {
+  s.set(store_line, stored_line(s, 1), "128 threads, each 16 bytes of a row of its own");
+}
 
 void stored_lines_of_all(Session& s) {
   const unsigned sms = s.machine().facts().sms;
@@ -117,6 +122,7 @@ std::vector<Probe> warp_probes() {
   return {{"arithmetic", arithmetic},
           {"shared memory, latency", shared_loads},
           {"shared memory, rate", shared_bandwidth},
+          {"L1, latency", l1},
           {"L2, latency", l2},
           {"stores of lines", stored_lines},
           {"stores of lines, all SMs", stored_lines_of_all, true},

@@ -1,4 +1,6 @@
 // wgmma: cycles of an MMA by N and type, the end of a group, and the clock that the tensor core leaves.
+#include <cmath>
+
 #include "harness/calibrate/session.hpp"
 
 namespace kiln::harness {
@@ -27,7 +29,8 @@ std::string descriptors() {
   return of("%rd1", a_at) + of("%rd2", b_at);
 }
 
-LoopKernel group_of(const Operands& x, unsigned n, unsigned mmas, bool random = false) {
+// `issued` stands after the last MMA, before anything waits for it.
+LoopKernel group_of(const Operands& x, unsigned n, unsigned mmas, bool random = false, std::string_view issued = "") {
   LoopKernel k;
   k.threads = 128, k.copies = 1;
   k.shared_bytes = shared_bytes;
@@ -53,6 +56,7 @@ NUMBER:
                                       x.k, x.words, sums, x.floating ? ", 1, 1" : "", x.majors ? ", 0, 0" : "");
   k.body = "wgmma.fence.sync.aligned;\n";
   for (unsigned m = 0; m < mmas; ++m) k.body += mma;
+  k.body += issued;
   k.body += "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;\n";
   k.after = "";
   for (unsigned r = 0; r < n / 2; ++r) k.after += fmt::format("st.volatile.shared{} [%smem], %sum{};", type, r);
@@ -80,6 +84,30 @@ void rates(Session& s) {
   }
   t.trust = trust_of(worst);
   s.set_wgmma(std::move(t));
+}
+
+// MMAs of a warp that were issued before the first had ended: issuing 16 takes the time of those that have to end
+// first.
+Figure queued(Session& s, unsigned n) {
+  constexpr unsigned mmas = 16;
+  LoopKernel k =
+      group_of(bf16, n, mmas, false,
+               "mov.u64 %until, %clock64; sub.u64 %until, %until, %since; add.u64 %issuing, %issuing, %until;\n");
+  k.declare += ".reg .b64 %since, %until, %issuing;";
+  k.before = "mov.u64 %issuing, 0;";
+  k.body = "mov.u64 %since, %clock64;\n" + k.body;
+  k.cycles = "mov.u64 %end, %issuing;";
+  const Figure issuing = cycles_of(s.machine(), k, 16, 48);
+  const double each = times_of(s, bf16, n).first.value;
+  return {mmas - issuing.value / each, issuing.spread / each};
+}
+
+void queue(Session& s) {
+  const Figure f = queued(s, 256);
+  s.set(wgmma_queue, {std::max(1.0, std::ceil(f.value)), f.spread},
+        "16 MMAs of N 256: issued before the first had ended");
+  for (const unsigned n : {64u, 128u, 256u})
+    s.observe(fmt::format("wgmma of N {} that are issued before the first has ended", n), queued(s, n), "count");
 }
 
 void types(Session& s) {
@@ -122,7 +150,10 @@ void load(Session& s) {
 
 std::vector<Probe> wgmma_probes() {
   using enum timing::TensorCore;
-  return {{"wgmma", rates, false, wgmma}, {"wgmma, types", types, false, wgmma}, {"clock", load, true, wgmma}};
+  return {{"wgmma", rates, false, wgmma},
+          {"wgmma, queue", queue, false, wgmma},
+          {"wgmma, types", types, false, wgmma},
+          {"clock", load, true, wgmma}};
 }
 
 }  // namespace kiln::harness

@@ -36,14 +36,8 @@ bool may_differ_in_warp(Special s) {
     case Special::tid_x:
     case Special::tid_y:
     case Special::tid_z:
-    case Special::laneid:
-    case Special::clock:
-    case Special::clock_hi:
-    case Special::clock64:
-    case Special::globaltimer:
-    case Special::globaltimer_lo:
-    case Special::globaltimer_hi: return true;
-    default: return s >= Special::lanemask_eq && s <= Special::lanemask_gt;
+    case Special::laneid: return true;
+    default: return tells_time(s) || (s >= Special::lanemask_eq && s <= Special::lanemask_gt);
   }
 }
 

@@ -19,18 +19,7 @@ constexpr std::size_t most_blocks = 64;  // through which a sum is followed
 constexpr int most_climbed = 8;          // blocks between a quotient and a sum
 
 bool changes(Special s) {
-  switch (s) {
-    case Special::warpid:
-    case Special::smid:
-    case Special::clock:
-    case Special::clock_hi:
-    case Special::clock64:
-    case Special::globaltimer:
-    case Special::globaltimer_lo:
-    case Special::globaltimer_hi:
-    case Special::pm: return true;
-    default: return false;
-  }
+  return tells_time(s) || s == Special::warpid || s == Special::smid || s == Special::pm;
 }
 
 }  // namespace

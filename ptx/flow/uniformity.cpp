@@ -35,11 +35,7 @@ bool differs_between_threads(Special s) {
   switch (s) {
     case Special::ntid_x:
     case Special::nwarpid: return false;
-    case Special::clock:
-    case Special::clock_hi:
-    case Special::clock64:
-    case Special::globaltimer: return true;
-    default: return s < Special::ctaid_x || (s >= Special::lanemask_eq && s <= Special::lanemask_gt);
+    default: return tells_time(s) || s < Special::ctaid_x || (s >= Special::lanemask_eq && s <= Special::lanemask_gt);
   }
 }
 

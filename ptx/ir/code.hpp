@@ -33,6 +33,8 @@ enum class Special : std::uint8_t {
 /// The special register that `name` ("%tid.x", "WARP_SZ") is; none for other names.
 Special special_register(std::string_view name);
 std::string_view spelling(Special);
+/// Whether each read of it may give another time.
+constexpr bool tells_time(Special s) { return s >= Special::clock && s <= Special::globaltimer_hi; }
 
 /// Index into Code::registers.
 using RegisterId = std::uint32_t;

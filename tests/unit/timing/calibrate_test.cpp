@@ -32,7 +32,8 @@ class SimulatedMachine final : public harness::Machine {
     assemble(ptx, contract);
     std::uint64_t bytes = 0;
     for (const launch::Buffer& b : contract.buffers) bytes += b.bytes.size();
-    const timing::Surroundings around{.hits_l2 = double(bytes) <= chip_[FactId::l2_reach], .values = false};
+    const timing::Surroundings around{
+        .hits_l2 = double(bytes) <= chip_[FactId::l2_reach], .values = false, .from_hbm = 1};
     timing::TimedSchedule schedule(chip_, around);
     sim::Options options;
     options.schedule = &schedule;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "tests/unit/timing/library.hpp"
+#include "timing/l1_cache.hpp"
 #include "timing/wavefronts.hpp"
 
 namespace kiln::test::memory_time_test {
@@ -70,6 +71,93 @@ TEST_CASE("stores by rows take longer where L2 takes fewer lines from all SMs th
   };
   CHECK(cycles(148) - cycles(37) == doctest::Approx(64 * 32 * 3).epsilon(0.05));
   CHECK(cycles(37) == cycles(1));
+}
+
+// Cycles between two reads of the clock around some text, in a warp whose first thread has `out` in %rd1.
+double between_clocks(const std::string& before, const std::string& text) {
+  const std::string body = "mov.u64 %rd1, %out;\n" + before + "\nmov.u32 %r92, %clock;\n" + text +
+                           "\nmov.u32 %r93, %clock; sub.u32 %r93, %r93, %r92; st.global.u32 [%out], %r93;";
+  launch::Contract c = one_buffer(1);
+  c.buffers[0] = buffer("out", 1 << 16);
+  return time_of(kernel(body), c, no_values).run.read<std::uint32_t>("out").at(0);
+}
+
+TEST_CASE("a line that was loaded is in L1 until other CTAs' stores are acquired, unless the load says otherwise") {
+  const double l1 = b200()[timing::FactId::l1_latency], l2 = b200()[timing::FactId::l2_latency];
+  const auto again = [](const std::string& between, const std::string& cache) {
+    const std::string one = "ld.global" + cache + ".u32 %r1, [%rd1];",
+                      two = "ld.global" + cache + ".u32 %r2, [%rd1+64];";
+    return between_clocks(one + two + " add.u32 %r3, %r1, %r2; " + between, one + " add.u32 %r3, %r1, 1;");
+  };
+  CHECK(again("", "") == doctest::Approx(l1).epsilon(0.25));
+  CHECK(again("", ".ca") == doctest::Approx(l1).epsilon(0.25));
+  CHECK(again("", ".cg") == doctest::Approx(l2).epsilon(0.1));
+  CHECK(again("", ".volatile") == doctest::Approx(l2).epsilon(0.1));
+  CHECK(again("", ".L1::no_allocate") == doctest::Approx(l2).epsilon(0.1));
+  CHECK(again("fence.acq_rel.gpu;", "") == doctest::Approx(l2).epsilon(0.1));
+  CHECK(again("fence.acq_rel.cta;", "") == doctest::Approx(l1).epsilon(0.25));
+}
+
+TEST_CASE("what has been asked for is not in L1 before it has come, and HBM gives two sectors at once") {
+  const double l1 = b200()[timing::FactId::l1_latency], l2 = b200()[timing::FactId::l2_latency],
+               hbm = b200()[timing::FactId::hbm_latency];
+  timing::L1Cache cache(1 << 16);
+  const std::vector<timing::Touch> one{{0, 16}}, beside{{32, 16}};
+  CHECK(cache.find(one).missing == 1);
+  cache.fill(one, 500);
+  CHECK(cache.find(one).missing == 0);
+  CHECK(cache.find(one).there == 500);
+  CHECK(cache.find(beside).missing == 1);
+  const auto second = [](const std::string& at, double from_hbm) {
+    const std::string body =
+        "ld.global.u32 %r1, [%out]; add.u32 %r1, %r1, 1; mov.u32 %r92, %clock; bar.sync 0;"
+        "mov.u32 %r92, %clock; ld.global.u32 %r2, [%out+" +
+        at +
+        "]; bar.sync 0;"
+        "add.u32 %r2, %r2, 1; st.volatile.global.u32 [%out], %r2; mov.u32 %r93, %clock;"
+        "sub.u32 %r93, %r93, %r92; st.global.u32 [%out], %r93;";
+    timing::Surroundings around = no_values;
+    around.hits_l2 = false, around.from_hbm = from_hbm;
+    return double(time_of(kernel(body), one_buffer(1), around).run.read<std::uint32_t>("out").at(0));
+  };
+  const double same = second("0", 1), neighbour = second("32", 1), next = second("64", 1), half = second("64", 0.5);
+  CHECK(neighbour - same == doctest::Approx(l2 - l1).epsilon(0.1));
+  CHECK(next - neighbour == doctest::Approx(hbm - l2).epsilon(0.1));
+  CHECK(next - half == doctest::Approx((hbm - l2) / 2).epsilon(0.1));
+}
+
+TEST_CASE("loads that are each followed by their sum wait for L2 once, those that order memory one after the other") {
+  const double l2 = b200()[timing::FactId::l2_latency];
+  const auto eight = [](const std::string& load) {
+    std::string text;
+    for (int k = 0; k < 8; ++k)
+      text += fmt::format("{} %r{}, [%rd1+{}]; add.u32 %r20, %r20, %r{};\n", load, k + 1, 4096 * k, k + 1);
+    return between_clocks("mov.u32 %r20, 0;", text);
+  };
+  CHECK(eight("ld.global.u32") < 1.5 * l2);
+  CHECK(eight("ld.acquire.gpu.global.u32") > 7.5 * l2);
+}
+
+TEST_CASE("a step with two and three slots takes so much more than with four as on an H100: wgmmas queue") {
+  // gemm_f16 by pairs of CTAs with tiles of 256 x 256 x 64, inputs in L2, four clusters: 974 and 16 cycles.
+  const auto step = [](std::uint64_t stages) {
+    const auto cycles = [&](std::uint64_t k) {
+      const Subject s = subject_of("gemm_f16",
+                                   {{"m", 512ull},
+                                    {"n", 512ull},
+                                    {"k", k},
+                                    {"ctas", 132ull},
+                                    {"stages", stages},
+                                    {"cta-group", 2ull},
+                                    {"tile", dsl::Size(256, 256, 64)}},
+                                   isa::sm_90a);
+      return prediction_of(s, harness::chip_of("h100"), {.l2 = timing::L2::warm}).cycles.value;
+    };
+    return (cycles(2048) - cycles(1024)) / 16;
+  };
+  const double four = step(4);
+  CHECK(step(2) - four == doctest::Approx(974).epsilon(0.12));
+  CHECK(step(3) - four < 40);
 }
 
 TEST_CASE("a K step of the library's GEMM takes its wgmmas' time while copies land: 1,010 to 1,024 cycles on an H100") {

@@ -80,10 +80,11 @@ std::string kernel_of(const Measured& row, int depth) {
   tcgen05.alloc{1}.sync.aligned.shared::cta.b32 [%r5], 512;
   setp.ne.u32 %p1, %r1, 0;
   @!%p1 mbarrier.init.shared::cta.b64 [%r6], 1;
-  {2}
-  ld.shared.u32 %r2, [%r5]; add.u32 %r3, %r2, 256; add.u32 %r4, %r2, 384;
   mov.u32 %r7, tiles; cvt.u64.u32 %rd1, %r7; and.b64 %rd1, %rd1, 0x3FFFF; shr.u64 %rd1, %rd1, 4;
   or.b64 %rd1, %rd1, {3}; add.u64 %rd2, %rd1, 2048;
+  {2}
+  ld.shared.u32 %r2, [%r5]; add.u32 %r3, %r2, 256; add.u32 %r4, %r2, 384;
+  bar.sync 0;
   mov.u32 %r8, %cluster_ctarank; or.b32 %r8, %r8, %r1; setp.ne.u32 %p1, %r8, 0; @%p1 bra DONE;
   mov.u64 %rd3, %clock64;
   {4}

@@ -210,6 +210,21 @@ TEST_CASE("a launch finds in L2 what the one before it has read, and what it wri
   CHECK(prediction_of(kernel(adds + reads), one_buffer(32)).launches[0].hbm_bytes == 0);
 }
 
+TEST_CASE("what another cluster of the launch wrote comes from HBM where the buffers do not fit into L2") {
+  // The last CTA alone reads what the first one has written.
+  const std::string body =
+      "mov.u32 %r1, %ctaid.x; setp.eq.u32 %p1, %r1, 1; @%p1 bra READ; st.global.u32 [%out], 1; bra END;\n"
+      "READ: ld.global.u32 %r2, [%out]; add.u32 %r2, %r2, 1; st.global.u32 [%out+4], %r2; END:";
+  const auto cycles = [&](std::uint64_t bytes) {
+    launch::Contract c = one_buffer(32, 2);
+    c.buffers[0] = buffer("out", bytes);
+    return prediction_of(kernel(body), c, {.l2 = timing::L2::warm}).launches.at(0).grid.cycles;
+  };
+  const double later = b200()[timing::FactId::hbm_latency] - b200()[timing::FactId::l2_latency];
+  const auto reach = std::uint64_t(b200()[timing::FactId::l2_reach]);
+  CHECK(cycles(2 * reach) - cycles(reach / 2) == doctest::Approx(later).epsilon(0.05));
+}
+
 // A thread reads a cell of tensor memory, and then does something with it.
 bool depends(const std::string& then) {
   const std::string text = kernel(
