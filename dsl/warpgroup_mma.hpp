@@ -102,9 +102,9 @@ class WgmmaA {
   std::shared_ptr<detail::WgmmaRegisters> registers_;
 };
 
-/// The tensor core of a warpgroup, or of each of a role's: MMAs in groups that end with commit(). Of a role's
-/// warpgroups each multiplies for itself. Registers of a group that was not waited for are refused, as far as the order
-/// in which the kernel writes its instructions shows it; `kiln check` follows loops too.
+/// The tensor core of a warpgroup, or of each of a role's, which has one of these: MMAs in groups that end with
+/// commit(). Of a role's warpgroups each multiplies for itself. Registers of a group that was not waited for are
+/// refused, as far as the order in which the kernel writes its instructions shows it; `kiln check` follows loops too.
 class WarpgroupMma {
  public:
   explicit WarpgroupMma(Warpgroup& g) : g_(g), thread_(g.recorder(), g.role()) {}
