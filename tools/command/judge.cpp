@@ -25,8 +25,6 @@
 namespace kiln::command {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 void report_misfit(const diag::SourcePtr& source, const std::string& file, const std::string& why, diag::Sink& sink) {
   diag::Diagnostic d;
   d.message = file.empty() ? why : fmt::format("{}: {}", file, why);
@@ -146,7 +144,7 @@ std::string spelling(GlobalMemory g, std::string_view command) {
 }
 
 Judgement judge(const diag::SourcePtr& source, const JudgeOptions& a) {
-  const Clock::time_point begun = Clock::now();
+  const auto begun = verifier::WorkClock::now();
   Judgement out;
   diag::Sink& sink = out.found;
   ir::Module module = parse::parse(source, sink);
@@ -206,8 +204,8 @@ Judgement judge_kernel(const diag::SourcePtr& source, JudgeOptions options, veri
 }
 
 // An exploration comes to an end, gives its memory back and says what it has found in the last fifth.
-std::chrono::milliseconds time_to_explore(double budget, std::chrono::steady_clock::time_point begun) {
-  const std::chrono::duration<double> left = 0.8 * (std::chrono::duration<double>(budget) - (Clock::now() - begun));
+std::chrono::milliseconds time_to_explore(double budget, verifier::WorkClock::time_point begun) {
+  const std::chrono::duration<double> all(budget), left = 0.8 * (all - (verifier::WorkClock::now() - begun));
   return std::max(std::chrono::milliseconds(1), std::chrono::duration_cast<std::chrono::milliseconds>(left));
 }
 

@@ -9,6 +9,7 @@
 #include "launch/contract.hpp"
 #include "ptx/diag/diagnostic.hpp"
 #include "verifier/explore.hpp"
+#include "verifier/work_clock.hpp"
 
 namespace kiln::command {
 
@@ -40,9 +41,9 @@ struct Judgement {
 /// Whether a finding says that something could not be followed, so that the synchronisation is not proven.
 bool is_unfollowed(const diag::Diagnostic&);
 
-/// How long an exploration may take when a file may take `budget` seconds since `begun`: most of what is left, 1 ms at
-/// least.
-std::chrono::milliseconds time_to_explore(double budget, std::chrono::steady_clock::time_point begun);
+/// How long an exploration may take when a file may take `budget` seconds of the thread's work since `begun`: most of
+/// what is left, 1 ms at least.
+std::chrono::milliseconds time_to_explore(double budget, verifier::WorkClock::time_point begun);
 
 /// Judges a text, within the budget. Throws InputError for a launch that cannot be used.
 Judgement judge(const diag::SourcePtr&, const JudgeOptions&);

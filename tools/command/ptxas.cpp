@@ -115,7 +115,7 @@ std::vector<std::string> ptx_inputs(std::span<const std::string> arguments) {
 
 // What is wrong with a text that ptxas judges as well: its syntax is left to ptxas.
 diag::Sink judge_input(const std::string& path, double budget) {
-  const auto begun = std::chrono::steady_clock::now();
+  const auto begun = verifier::WorkClock::now();
   diag::Sink unread, found;
   const ir::Module module = parse::parse(read_source(path), unread);
   for (diag::Diagnostic d : unread.all()) {
