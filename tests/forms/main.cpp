@@ -5,6 +5,17 @@
 //   forms_examples --assemble      assembles every example for each of its targets
 //
 // What is newer than the ptxas that is found is assembled by $KILN_NEWEST_PTXAS.
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "emit/emit.hpp"
+#include "harness/ptxas/ptxas.hpp"
+#include "ptx/diag/error.hpp"
+#include "ptx/diag/render.hpp"
+#include "tests/forms/examples.hpp"
+#include "tests/skip.hpp"
 #include "verifier/verify.hpp"
 
 namespace kiln::forms {
