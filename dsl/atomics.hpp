@@ -2,7 +2,7 @@
 // order. An address of 64 bits is global memory, one of 32 the CTA's shared memory. PTX ISA "atom", "red", "ld", "st".
 #pragma once
 
-#include "dsl/cluster.hpp"
+#include "dsl/async_stores.hpp"
 #include "dsl/registers.hpp"
 #include "dsl/types.hpp"
 
@@ -106,9 +106,9 @@ inline constexpr bool is_added = op == RedOp::add && (T::bits == 16 || T::scalar
                                  (N * T::bits == 64 || N * T::bits == 128);
 
 /// A scope whose threads share memory with others.
-class Atomics : public ClusterMember {
+class Atomics : public AsyncStores {
  public:
-  using ClusterMember::ClusterMember;
+  using AsyncStores::AsyncStores;
 
   /// Combines what lies at `address` with the operand and answers what it was:
   /// atom<RedOp::inc>(counter, 3, acq_rel_gpu) counts 0, 1, 2, 3, 0. The operand's kind is that of the memory: U32,

@@ -23,14 +23,17 @@ std::vector<Operand> offsets_of(const OperandOf<U32>* first, int count) {
 
 namespace {
 
-// [map, {coordinates}]
+// [map, {coordinates}], with the address that overrides the map's between them
 Operand tensor_operand(Recorder& r, const TensorPlace& p, Here at) {
   Operand tensor = Operand::address(use(r, p.map, at));
+  if (p.global_address) tensor.items.push_back(use(r, *p.global_address, at));
   std::vector<Operand> coordinates;
   for (const U32& c : p.coordinates) coordinates.push_back(use(r, c, at));
   tensor.items.push_back(Operand::vector(std::move(coordinates)));
   return tensor;
 }
+
+std::string overridden(const TensorPlace& p) { return p.global_address ? ".override::global_address" : ""; }
 
 std::string dimensions(const TensorPlace& p) { return std::to_string(p.rank) + "d"; }
 
@@ -60,7 +63,8 @@ void Copies::tensor_load(isa::Space destination, const U32& to, const TensorPlac
   if (!from.offsets.empty()) operands.push_back(Operand::vector(from.offsets));
   extras.append_to(operands);
   rec_->emit(dotted({"cp.async.bulk.tensor", dimensions(from), spelling(destination), "global", spelling(from.mode),
-                     "mbarrier::complete_tx::bytes"}) + extras.modifiers(),
+                     "mbarrier::complete_tx::bytes"}) +
+                 extras.modifiers() + overridden(from),
              std::move(operands), at);
 }
 
@@ -70,7 +74,7 @@ void Copies::tensor_store(std::string_view name, RedOp op, const TensorPlace& to
   std::vector<Operand> operands{tensor_operand(*rec_, to, at), address_of(*rec_, from, at)};
   extras.append_to(operands);
   rec_->emit(dotted({name, dimensions(to), "global.shared::cta", spelling(op), spelling(to.mode), "bulk_group"}) +
-                 extras.modifiers(),
+                 extras.modifiers() + overridden(to),
              std::move(operands), at);
 }
 
@@ -80,7 +84,7 @@ void Copies::tensor_prefetch(const TensorPlace& from, const ExtraList& extras, H
   if (!from.offsets.empty()) operands.push_back(Operand::vector(from.offsets));
   extras.append_to(operands);
   rec_->emit(dotted({"cp.async.bulk.prefetch.tensor", dimensions(from), "L2.global", spelling(from.mode)}) +
-                 extras.modifiers(),
+                 extras.modifiers() + overridden(from),
              std::move(operands), at);
 }
 

@@ -2,16 +2,16 @@
 // tensor maps. PTX ISA "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "tensormap.replace".
 #pragma once
 
-#include "dsl/bulk.hpp"
+#include "dsl/multimem.hpp"
 #include "dsl/tensor_map.hpp"
 
 namespace kiln::dsl {
 
 /// What a tensor load may carry. A CTA of a pair that says cta_group_2 may name its peer's mbarrier.
-using TensorLoadExtras = Extras<Multicast, isa::CtaGroup, CacheHint>;
+using TensorLoadExtras = Extras<isa::Report, Multicast, isa::CtaGroup, CacheHint>;
 template <isa::Space to>
 using TensorLoadExtrasTo =
-    std::conditional_t<to == isa::Space::shared_cta, Extras<isa::CtaGroup, CacheHint>, TensorLoadExtras>;
+    std::conditional_t<to == isa::Space::shared_cta, Extras<isa::Report, isa::CtaGroup, CacheHint>, TensorLoadExtras>;
 using TensorStoreExtras = Extras<CacheHint>;
 
 namespace detail {
@@ -60,9 +60,9 @@ inline constexpr bool gathers<Shared<Tile>, TensorMapHandle<typename Tile::eleme
 }  // namespace detail
 
 /// The copy engine's side of a thread.
-class Copies : public BulkCopies {
+class Copies : public MultimemCopies {
  public:
-  using BulkCopies::BulkCopies;
+  using MultimemCopies::MultimemCopies;
 
   /// Global tensor to shared memory; the bytes count on `full`. Modes: tile, gather4, im2col and its variants.
   template <isa::Space destination = isa::Space::shared_cluster, isa::TensorMode mode, int rank>

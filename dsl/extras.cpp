@@ -26,6 +26,8 @@ Extra ordered(isa::Semantics s, isa::Scope scope) { return {dotted({"", spelling
 Extra extra(Aligned) { return {".aligned", std::nullopt}; }
 Extra extra(MulticastAll) { return {".multicast::cluster::all", std::nullopt}; }
 Extra extra(isa::CtaGroup group) { return {dotted({"", spelling(group)}), std::nullopt}; }
+Extra extra(isa::PhaseType type) { return {dotted({"", spelling(type)}), std::nullopt}; }
+Extra extra(isa::Report report) { return {dotted({"", spelling(report)}), std::nullopt}; }
 
 void ExtraList::add(int place, Extra extra) {
   const auto next = std::find_if(given_.begin(), given_.end(), [&](const auto& g) { return g.first > place; });

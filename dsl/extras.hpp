@@ -44,6 +44,20 @@ CpMask cp_mask(OperandOf<U32> byteMask);
 struct SuspendTimeHint : Extra {};
 SuspendTimeHint suspend_time_hint(OperandOf<U32> nanoseconds);
 
+/// .phase_type of a wait on an mbarrier of layout v1: the phase is over whatever copies reported, or it is over and
+/// they reported nothing. The conditional one names the parity.
+inline constexpr isa::PhaseType phase_type_primary = isa::PhaseType::primary,
+                                phase_type_conditional = isa::PhaseType::conditional;
+
+/// .mbarrier::report of a load, of sm_107: which bits of 16 bytes, or of an element, tell the load's mbarrier, of
+/// layout v1, that data are not valid. PTX ISA "cp.async.bulk".
+inline constexpr isa::Report report_disabled = isa::Report::disabled,
+                             report_per_16bytes_80000000 = isa::Report::per_16bytes_80000000,
+                             report_per_16bytes_8000 = isa::Report::per_16bytes_8000,
+                             report_per_16bytes_80 = isa::Report::per_16bytes_80,
+                             report_per_16bytes_8 = isa::Report::per_16bytes_8,
+                             report_per_element_ff = isa::Report::per_element_ff;
+
 /// .aligned: all threads of the warp execute the instruction together.
 struct Aligned {};
 inline constexpr Aligned aligned{};
@@ -57,6 +71,8 @@ inline Extra extra(Extra e) { return e; }
 Extra extra(Aligned);
 Extra extra(MulticastAll);
 Extra extra(isa::CtaGroup);
+Extra extra(isa::PhaseType);
+Extra extra(isa::Report);
 
 /// The extras that were given, in the order in which PTX wants their operands.
 class ExtraList {

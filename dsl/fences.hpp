@@ -34,6 +34,10 @@ class Fences : public Mbarriers {
   void fence_proxy_alias(Here at = {});
   void fence_proxy_async_generic_acquire_sync_restrict_shared_cluster_cluster(Here at = {});
   void fence_proxy_async_generic_release_sync_restrict_shared_cta_cluster(Here at = {});
+  /// Releases what this thread has read of the cluster's shared memory, to the CTA or to the cluster, so that copies
+  /// may write there. PTX ISA "membar/fence".
+  void fence_proxy_async_generic_release_sync_restrict_shared_cluster_read_cta(Here at = {});
+  void fence_proxy_async_generic_release_sync_restrict_shared_cluster_read_cluster(Here at = {});
   /// Between writing a tensor map and copying with it: release by the writer, acquire of the map's 128 bytes by the
   /// user.
   template <isa::Scope scope>

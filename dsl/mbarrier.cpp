@@ -22,8 +22,18 @@ Operand Mbarriers::transaction(const OperandOf<U32>& bytes) const {
 // The object's life ---------------------------------------------------------------------------------------------------
 
 void Mbarriers::mbarrier_init(const Mbarrier& b, OperandOf<U32> count, Here at) {
-  if (!count.value) rec_->require(rules::mbarrier_count(count.constant), at);
-  rec_->emit("mbarrier.init.shared::cta.b64", {address_of(*rec_, b.address, at), operand_of(count)}, at);
+  mbarrier_init(b, count, isa::MbarrierLayout::none, at);
+}
+
+void Mbarriers::mbarrier_init(const Mbarrier& b, OperandOf<U32> count, isa::MbarrierLayout layout, Here at) {
+  if (!count.value) rec_->require(rules::mbarrier_count(count.constant, layout), at);
+  rec_->emit(dotted({"mbarrier.init", spelling(layout), "shared::cta.b64"}),
+             {address_of(*rec_, b.address, at), operand_of(count)}, at);
+}
+
+Pred Mbarriers::mbarrier_check_layout(const Mbarrier& b, isa::MbarrierLayout layout, Here at) {
+  return {*rec_, result(ScalarType::pred, dotted({"mbarrier.check_layout", spelling(layout), "shared::cta.b64"}),
+                        {address_of(*rec_, b.address, at)}, at)};
 }
 
 void Mbarriers::mbarrier_inval(const Mbarrier& b, Here at) {
@@ -111,8 +121,8 @@ Pred Mbarriers::test(std::string_view name, const Mbarrier& b, const Phase& phas
   return {*rec_, done};
 }
 
-Pred Mbarriers::mbarrier_test_wait(const Mbarrier& b, const Phase& phase, WaitOrder order, Here at) {
-  return test("test_wait", b, phase, Extras<WaitOrder>(order), at);
+Pred Mbarriers::mbarrier_test_wait(const Mbarrier& b, const Phase& phase, const TestWaitExtras& extras, Here at) {
+  return test("test_wait", b, phase, extras, at);
 }
 Pred Mbarriers::mbarrier_try_wait(const Mbarrier& b, const Phase& phase, const TryWaitExtras& extras, Here at) {
   return test("try_wait", b, phase, extras, at);

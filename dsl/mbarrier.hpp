@@ -70,8 +70,11 @@ struct Phase {
   std::optional<MbarrierState> state{};
 };
 
-/// What a blocking test may carry.
-using TryWaitExtras = Extras<WaitOrder, SuspendTimeHint>;
+/// What a test may carry, and one that may sleep.
+using TestWaitExtras = Extras<isa::PhaseType, WaitOrder>;
+using TryWaitExtras = Extras<isa::PhaseType, WaitOrder, SuspendTimeHint>;
+/// The layouts of an mbarrier: v1 tells phases apart in which copies reported something. PTX ISA "mbarrier".
+inline constexpr isa::MbarrierLayout layout_v0 = isa::MbarrierLayout::v0, layout_v1 = isa::MbarrierLayout::v1;
 
 /// mbarrier.*, for every scope. Orders that are not given are those that PTX implies: release_cta, acquire_cta,
 /// relaxed_cta.
@@ -81,6 +84,10 @@ class Mbarriers : public Issuer {
 
   /// Makes an object whose phase completes after `count` arrivals. PTX ISA "mbarrier.init".
   void mbarrier_init(const Mbarrier& b, OperandOf<U32> count, Here at = {});
+  /// The same with a layout, v0 or v1. PTX ISA "mbarrier.init", "mbarrier.check_layout".
+  void mbarrier_init(const Mbarrier& b, OperandOf<U32> count, isa::MbarrierLayout layout, Here at = {});
+  /// Whether the object was made with that layout.
+  Pred mbarrier_check_layout(const Mbarrier& b, isa::MbarrierLayout layout, Here at = {});
   /// Ends the object's life; its bytes are free. PTX ISA "mbarrier.inval".
   void mbarrier_inval(const Mbarrier& b, Here at = {});
 
@@ -110,7 +117,7 @@ class Mbarriers : public Issuer {
 
   /// Whether the phase has completed; try_wait may sleep until it has. PTX ISA "mbarrier.test_wait",
   /// "mbarrier.try_wait".
-  Pred mbarrier_test_wait(const Mbarrier& b, const Phase& phase, WaitOrder order = {}, Here at = {});
+  Pred mbarrier_test_wait(const Mbarrier& b, const Phase& phase, const TestWaitExtras& extras = {}, Here at = {});
   Pred mbarrier_try_wait(const Mbarrier& b, const Phase& phase, const TryWaitExtras& extras = {}, Here at = {});
   /// Arrivals that the phase of a state still waited for. PTX ISA "mbarrier.pending_count".
   U32 mbarrier_pending_count(const MbarrierState& state, Here at = {});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -21,12 +22,20 @@ struct TensorPlace {
   int rank;
   std::vector<U32> coordinates;
   std::vector<ir::Operand> offsets{};  // of im2col, 16 bits each
+  std::optional<U64> global_address{};  // instead of the map's
 };
 
 /// The same with what decides legality in its type.
 template <isa::TensorMode mode, int rank>
 struct TensorBox {
   TensorPlace place;
+
+  /// The same box of a tensor that begins elsewhere, at a multiple of 16: .override::global_address, of sm_107.
+  TensorBox override_global_address(U64 address) const {
+    TensorBox other = *this;
+    other.place.global_address.emplace(std::move(address));
+    return other;
+  }
 };
 
 /// Coordinates as values of the map's kernel.

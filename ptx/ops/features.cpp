@@ -97,12 +97,19 @@ bool has(const isa::Modifiers& m, std::string_view modifier) {
   return std::find(m.others.begin(), m.others.end(), modifier) != m.others.end();
 }
 
+// .kind::f8f6f4 of types that need no kind, which more targets have.
+bool names_kind_of_fp8(const isa::Modifiers& m) {
+  return m.kind == isa::MmaKind::f8f6f4 && is_fp8(m.types[1]) && is_fp8(m.types[2]);
+}
+
 std::vector<Feature> sparse_mma_features(const ir::Operation& op) {
   const isa::Modifiers& m = op.modifiers;
   std::vector<Feature> out{op.opcode == Opcode::mma_sp ? Feature::mma_sparse : Feature::mma_sparse_ordered};
   if (m.kind == isa::MmaKind::mxf4 || m.kind == isa::MmaKind::mxf4nvf4) out.push_back(Feature::mma_sparse_packed);
   if (m.scale_vector == isa::ScaleVector::x4 && m.types[4] == isa::ScalarType::ue8m0)
     out.push_back(Feature::mma_4x_ue8m0);
+  else if (names_kind_of_fp8(m) && m.types[0] == isa::ScalarType::f32)
+    out.push_back(Feature::mma_kind_fp8);
   else if (m.kind != isa::MmaKind::none || (is_fp8(m.types[1]) && m.types[0] == isa::ScalarType::f16))
     out.push_back(Feature::mma_narrow);
   else if (is_fp8(m.types[1]))
@@ -115,7 +122,9 @@ std::vector<Feature> mma_features(const ir::Operation& op) {
   if (op.opcode == Opcode::mma_sp || has(m, "sp::ordered_metadata")) return sparse_mma_features(op);
   if (m.scale_vector == isa::ScaleVector::x4 && m.types[4] == isa::ScalarType::ue8m0) return {Feature::mma_4x_ue8m0};
   const bool k16 = has(m, "m16n8k16"), k4 = has(m, "m8n8k4");
-  if (m.kind != isa::MmaKind::none) return {Feature::mma_narrow};
+  if (m.kind != isa::MmaKind::none && !names_kind_of_fp8(m)) return {Feature::mma_narrow};
+  if (m.kind != isa::MmaKind::none && m.types[0] != isa::ScalarType::f16) return {Feature::mma_kind_fp8};
+  if (m.kind != isa::MmaKind::none) return {Feature::mma_kind_fp8, Feature::mma_fp8_short};
   if (is_fp8(m.types[1]))
     return {k16 || m.types[0] == isa::ScalarType::f16 ? Feature::mma_fp8_short : Feature::mma_fp8};
   if (m.types[1] == isa::ScalarType::f64 && !k4) return {Feature::hopper};

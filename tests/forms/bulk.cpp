@@ -49,6 +49,55 @@ Kernel masked(std::string_view name, Target target) {
   });
 }
 
+// Of sources whose ends lie outside of what is allocated.
+Kernel ignore_oob(std::string_view name, Target target) {
+  KernelBuilder k(std::string(name), target, warps<1>);
+  const U64 data = k.param<Pointer<u8>>("data").address();
+  const U32 here = k.shared<Bytes>().address, x = k.ctaid.x;
+  const Mbarrier full = k.mbarrier("full");
+  return in_thread(k, [&](Thread t) {
+    t.cp_async_bulk_ignore_oob(here, data, 64, 3, 0, full);
+    t.cp_async_bulk_ignore_oob(here, data, x * 16, x & 15, 15, full, L2_cache_hint(evict_first));
+    t.arrive(full);
+  });
+}
+
+Kernel priority(std::string_view name, Target target) {
+  KernelBuilder k(std::string(name), target, warps<1>);
+  const U64 data = k.param<Pointer<u8>>("data").address();
+  return in_thread(k, [&](Thread t) {
+    t.applypriority_async_bulk_L2_evict_normal(data, 4096);
+    t.cp_async_bulk_commit_group();
+    t.cp_async_bulk_wait_group(0);
+  });
+}
+
+// To every replica behind an address.
+Kernel multimem(std::string_view name, Target target) {
+  KernelBuilder k(std::string(name), target, warps<1>);
+  const U64 data = k.param<Pointer<u8>>("data").address();
+  const U32 here = k.shared<Bytes>().address;
+  return in_thread(k, [&](Thread t) {
+    t.multimem_cp_async_bulk(data, here, 64);
+    t.multimem_cp_reduce_async_bulk<RedOp::add, f16>(data, here, 64);
+    t.multimem_cp_reduce_async_bulk<RedOp::max, s32>(data, here, 64);
+    t.multimem_cp_reduce_async_bulk<RedOp::xor_, b64>(data, here, 64);
+    t.cp_async_bulk_commit_group();
+    t.cp_async_bulk_wait_group(0);
+  });
+}
+
+Kernel multimem_masked(std::string_view name, Target target) {
+  KernelBuilder k(std::string(name), target, warps<1>);
+  const U64 data = k.param<Pointer<u8>>("data").address();
+  const U32 here = k.shared<Bytes>().address;
+  return in_thread(k, [&](Thread t) {
+    t.multimem_cp_async_bulk(data, here, 64, cp_mask(k.ctaid.x));
+    t.cp_async_bulk_commit_group();
+    t.cp_async_bulk_wait_group(0);
+  });
+}
+
 // Each type with an operation that few others share, and each operation once.
 Kernel reduce(std::string_view name, Target target) {
   KernelBuilder k(std::string(name), target, warps<1>);
@@ -85,6 +134,10 @@ std::span<const Example> bulk() {
       {"bulk_masked", tcgen05_targets, masked},
       {"bulk_multicast_32b", sm_107_targets, wide_mask},
       {"bulk_reduce", bulk_targets, reduce},
+      {"bulk_ignore_oob", bulk_targets, ignore_oob},
+      {"bulk_priority", sm_107_targets, priority},
+      {"bulk_multimem", bulk_targets, multimem},
+      {"bulk_multimem_masked", tcgen05_targets, multimem_masked},
   };
   return examples;
 }

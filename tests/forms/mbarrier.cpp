@@ -66,6 +66,22 @@ Kernel life(std::string_view name, Target target) {
   });
 }
 
+// Of layout v1, whose phases tell whether copies reported something.
+Kernel layout(std::string_view name, Target target) {
+  KernelBuilder k(std::string(name), target, warps<1>);
+  const U32 slot = k.shared<Bytes>().address;
+  return in_thread(k, [&](Thread t) {
+    const Mbarrier b{slot, "b", nullptr};
+    t.mbarrier_init(b, 1, layout_v1);
+    t.fence_mbarrier_init_release_cluster();
+    t.when(t.mbarrier_check_layout(b, layout_v1), [&] { t.nanosleep(20); });
+    const MbarrierState state = t.mbarrier_arrive(b);
+    t.when(t.mbarrier_test_wait(b, state, phase_type_primary), [&] { t.nanosleep(20); });
+    t.when(t.mbarrier_test_wait(b, Phase{0}, {relaxed_cluster, phase_type_conditional}), [&] { t.nanosleep(20); });
+    t.wait(b, Phase{0}, {phase_type_conditional, suspend_time_hint(1000)});
+  });
+}
+
 Kernel fences(std::string_view name, Target target) {
   KernelBuilder k(std::string(name), target, warps<1>);
   const auto map = k.param<TensorMapHandle<bf16, 2>>("map");
@@ -93,8 +109,11 @@ Kernel fences(std::string_view name, Target target) {
 
 std::span<const Example> mbarrier() {
   static const std::vector<Example> examples{
-      {"mbarrier_arrive", bulk_targets, arrive}, {"mbarrier_remote", bulk_targets, remote},
-      {"mbarrier_wait", bulk_targets, wait},     {"mbarrier_life", bulk_targets, life},
+      {"mbarrier_arrive", bulk_targets, arrive},
+      {"mbarrier_remote", bulk_targets, remote},
+      {"mbarrier_wait", bulk_targets, wait},
+      {"mbarrier_life", bulk_targets, life},
+      {"mbarrier_layout", bulk_targets, layout},
       {"fences", bulk_targets, fences},
   };
   return examples;

@@ -37,6 +37,24 @@ Kernel load_wide(std::string_view name, Target target) {
   });
 }
 
+// Boxes of tensors that begin elsewhere than their map says.
+Kernel override_address(std::string_view name, Target target) {
+  KernelBuilder k(std::string(name), target, warps<1>);
+  const auto B = k.param<Map<2>>("B");
+  const U64 data = k.param<Pointer<u8>>("data").address();
+  const U32 here = k.shared<Bytes>().address, x = k.ctaid.x;
+  const Mbarrier full = k.mbarrier("full");
+  return in_thread(k, [&](Thread t) {
+    t.cp_async_bulk_tensor(here, B.at(x, 0).override_global_address(data), full, L2_cache_hint(evict_last));
+    t.arrive(full);
+    t.cp_async_bulk_tensor(B.at(x, 0).override_global_address(data), here);
+    t.cp_reduce_async_bulk_tensor<RedOp::add>(B.at(x, 0).override_global_address(data), here);
+    t.cp_async_bulk_commit_group();
+    t.cp_async_bulk_wait_group(0);
+    t.cp_async_bulk_prefetch_tensor_L2(B.at(x, 0).override_global_address(data));
+  });
+}
+
 Kernel load_im2col(std::string_view name, Target target) {
   KernelBuilder k(std::string(name), target, warps<1>);
   const auto C = k.param<Map<3>>("C");
@@ -155,6 +173,7 @@ std::span<const Example> tma() {
       {"tma_load_im2col", bulk_targets, load_im2col},
       {"tma_load_blackwell", tcgen05_targets, load_blackwell},
       {"tma_load_multicast_32b", sm_107_targets, load_wide},
+      {"tma_override", sm_107_targets, override_address},
       {"tma_store", bulk_targets, store},
       {"tma_scatter", tcgen05_targets, scatter},
       {"tma_reduce", bulk_targets, reduce},

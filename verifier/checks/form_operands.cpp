@@ -71,6 +71,11 @@ bool is_narrow_or_in_braces(const Given& g) {
   return g.a.count <= 8 && std::has_single_bit(unsigned(g.a.count)) && is_vector(g.code, g.a, Others::numbers);
 }
 
+bool is_sparse_metadata(const Given& g) {
+  const auto target = g.code.module->target();
+  return is_narrow(g) || (target && target->sm < 100 && is_narrow_or_in_braces(g));
+}
+
 bool is_results(const Given& g) {
   if (!g.slot.count) return is_int32(g.type);
   return g.a.kind == Kind::vector && g.a.count == g.slot.count && is_written(g.code, g.a);
@@ -304,6 +309,7 @@ constexpr Letter letters[] = {
     {'h', "a 16-bit register or number", [](auto& g) { return is_int16(g.type) || g.is_a_number(); }},  // a mask
     {'e', "a 32-bit register", is_narrow},
     {'f', "a 32-bit register", is_narrow_or_in_braces},
+    {'%', "a 32-bit register", is_sparse_metadata},
     {'y', "a 32-bit integer register, number or shared variable",
      [](auto& g) { return is_int32(g.type) || g.is_a_number() || g.is_shared_variable(); }},
     {'z', "a 64-bit integer register, number or shared variable",

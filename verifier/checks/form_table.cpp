@@ -88,7 +88,9 @@ constexpr Row rows[] = {
 
 Form make_form(const Row& row) {
   Form form;
-  for (std::string_view word : split(row.modifiers, ' ')) {
+  const auto words = split(row.modifiers, ' ');
+  form.slots.reserve(words.size());
+  for (std::string_view word : words) {
     Form::Slot slot;
     slot.optional = word.ends_with('?');
     if (slot.optional) word.remove_suffix(1);
@@ -133,9 +135,11 @@ std::size_t first_row(isa::Opcode op) {
 }  // namespace
 
 bool Form::Slot::has(std::string_view modifier) const {
-  for (std::size_t at = 0; (at = words.find(modifier, at)) != words.npos; ++at) {
+  for (std::size_t at = 0; at + modifier.size() <= words.size(); ++at) {
     const std::size_t end = at + modifier.size();
-    if ((at == 0 || words[at - 1] == '|') && (end == words.size() || words[end] == '|')) return true;
+    if ((end == words.size() || words[end] == '|') && words.substr(at, modifier.size()) == modifier) return true;
+    at = words.find('|', at);
+    if (at == words.npos) return false;
   }
   return false;
 }

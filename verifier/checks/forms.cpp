@@ -76,16 +76,17 @@ std::vector<Ordered> ordered(std::span<const std::string> modifiers) {
 enum class Extent : std::uint8_t { first_misfit, whole };
 ModifierFit fit_modifiers(const Form& form, isa::Opcode op, std::span<const Ordered> modifiers, Extent extent) {
   ModifierFit out;
-  std::vector<bool> filled(form.slots.size());
+  std::uint64_t filled = 0;
   std::array<std::size_t, 6> next{};  // by Order: slots before are past
   for (const Ordered& m : modifiers) {
     bool repeated = false, taken = false;
     std::size_t& from = next[std::size_t(m.order)];
     for (std::size_t i = from; i < form.slots.size() && !taken; ++i) {
       if ((form.slots[i].first && &m != modifiers.data()) || !form.slots[i].has(m.text)) continue;
-      taken = !filled[i];
-      repeated |= filled[i] && is_repeatable(op, m.text);
-      filled[i] = true;
+      const std::uint64_t slot = std::uint64_t{1} << i;
+      taken = !(filled & slot);
+      repeated |= !taken && is_repeatable(op, m.text);
+      filled |= slot;
       if (taken && m.order != Order::free) from = i + 1;
     }
     out.taken += taken || repeated;
@@ -93,8 +94,8 @@ ModifierFit fit_modifiers(const Form& form, isa::Opcode op, std::span<const Orde
     if (out.complaint.empty()) out.complaint = "." + std::string(m.text);
     if (extent == Extent::first_misfit) return out;
   }
-  for (std::size_t i = 0; i < filled.size(); ++i)
-    if (!filled[i] && !form.slots[i].optional && out.complaint.empty()) out.complaint = missing(form.slots[i]);
+  for (std::size_t i = 0; i < form.slots.size(); ++i)
+    if (!(filled >> i & 1) && !form.slots[i].optional && out.complaint.empty()) out.complaint = missing(form.slots[i]);
   return out;
 }
 
@@ -288,22 +289,18 @@ std::vector<bool> check_forms(const ir::Code& code, diag::Sink& sink, rules::Pro
       continue;
     }
     check_guard(code, op, sink);
-    const auto forms = find_forms(op.opcode);
-    const std::string newer = is_newer ? unknown_word(code, op, forms) : std::string();
-    if (!newer.empty()) {
-      malformed[i] = true;
-      once(op, newer, unknown);
-    } else {
-      const std::uint64_t signature = Signature(code, op).value();
-      if (!sound.contains(signature)) {
-        FormCheck check(code, op, forms, profile, sink);
-        malformed[i] = !check.run();
-        if (!check.new_combination().empty())
-          once(op, check.new_combination() + " '" + std::string(spelling(op.opcode)) + "'", unknown);
-      }
-      if (!malformed[i]) sound.insert(signature);
+    if (const std::uint64_t signature = Signature(code, op).value(); !sound.contains(signature)) {
+      const auto forms = find_forms(op.opcode);
+      const std::string newer = is_newer ? unknown_word(code, op, forms) : std::string();
+      FormCheck check(code, op, forms, profile, sink);
+      malformed[i] = !newer.empty() || !check.run();
+      if (!newer.empty())
+        once(op, newer, unknown);
+      else if (!check.new_combination().empty())
+        once(op, check.new_combination() + " '" + std::string(spelling(op.opcode)) + "'", unknown);
+      if (malformed[i]) continue;
+      sound.insert(signature);
     }
-    if (malformed[i]) continue;
     if (const std::string part = ops::without_model(op); !part.empty()) {
       // The other checks would judge its descriptors as what they are not. What else lacks a model still signals,
       // copies.
