@@ -56,8 +56,7 @@ class TensorPipe {
   bool refilled_ = false;  // since the pipe was last empty
 };
 
-/// wgmmas of a sub-core that have been issued and have not ended: a warp waits to issue one more while there are too
-/// many.
+/// wgmmas of a sub-core that have been issued and have not ended. A warp waits while there are too many.
 class WgmmaQueue {
  public:
   explicit WgmmaQueue(const Chip& chip)
