@@ -1,5 +1,5 @@
 // Stores that complete later: to another CTA of the cluster, where they count on an mbarrier, and to every replica
-// behind a multimem address. PTX ISA "st.async", "multimem.st.async", "multimem.red.async".
+// that a multimem address stands for. PTX ISA "st.async", "multimem.st.async", "multimem.red.async".
 #pragma once
 
 #include <array>

@@ -39,6 +39,10 @@ struct atomics_frame : Warpgroup, Names {
   using Warpgroup::row;
   U64 sum;
 };
+struct async_stores_frame : Thread {
+  U64 address;
+  F32 x;
+};
 struct accumulator_ring_frame : Names {
   AccumulatorSlot<Mma> slot;
 };
