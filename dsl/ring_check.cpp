@@ -74,7 +74,7 @@ std::string mistake_in_pair(const RingState& ring, const std::set<const void*>& 
   return "";
 }
 
-// Who reads the slots and keeps them.
+// The roles that read the slots and keep them.
 std::string keepers(const RingState& ring, const std::vector<std::pair<const void*, std::string>>& names) {
   std::string roles;
   int count = 0;

@@ -3,15 +3,12 @@
 // probabilities back as the A of the next MMA, whose sums it scales whenever a greater score is found. Warp 4 loads,
 // warp 5 makes scores, warp 6 sums values, warps 0-3 are the softmax, a row each thread. Causal attention goes no
 // further than the last of its rows sees, and leaves out what each of them does not see yet.
-#include "kernels/by_hand.hpp"
+#include "kernels/attention.hpp"
 
 #include <array>
-#include <cmath>
-#include <limits>
-#include <numbers>
 #include <vector>
 
-#include "kernels/gemm.hpp"
+#include "kernels/by_hand.hpp"
 
 namespace kiln::kernels {
 
@@ -19,7 +16,7 @@ using namespace kiln::dsl;
 
 namespace {
 
-constexpr int rows = 128, keys = 128, head = 128, stages = 2, chunk = 32;
+constexpr int rows = 128, keys = 128, head = attention_head, stages = 2, chunk = 32;
 
 using QTile = SharedTile<bf16, rows, head, K_major, swizzle_128B>;
 using KTile = SharedTile<bf16, keys, head, K_major, swizzle_128B>;
@@ -32,13 +29,6 @@ using Probabilities = TmemA<bf16, rows, keys>;
 constexpr auto parameter_list =
     parameters("Q"_arg.is<TensorMap<QTile>>(), "K"_arg.is<TensorMap<KTile>>(), "V"_arg.is<TensorMap<VTile>>(),
                "O"_arg.is<Pointer<bf16>>(), "m"_arg.is<u32>(), "n"_arg.is<u32>(), "blocks"_arg.is<u32>());
-
-// Exponents are of two: 2^(log2e / sqrt(head) * score).
-const float exponent_scale = float(std::numbers::log2e / std::sqrt(double(head)));
-constexpr float nothing = -std::numeric_limits<float>::infinity();
-
-F32 greater(const F32& a, const F32& b) { return max(a, b); }
-F32 plus(const F32& a, const F32& b) { return a + b; }
 
 // Which keys the rows of a CTA see, and in how many blocks those are.
 struct AllKeys {
@@ -70,15 +60,14 @@ void leave_out(Warpgroup& g, const Scores& scores, const U32& keys_left) {
   for (int c = 0; c < keys; c += chunk) {
     const auto loaded = g.wait(g.load(scores.columns<chunk>(c)));
     g.store(scores.columns<chunk>(c),
-            make_registers<chunk>([&](int i) { return select(keys_left > c + i, loaded[i], nothing); }));
+            make_registers<chunk>([&](int i) { return select(keys_left > c + i, loaded[i], unseen_score); }));
   }
   g.tcgen05_wait_st();
 }
 
 F32 greatest_of(Warpgroup& g, const Scores& scores, const F32& before) {
   std::vector<F32> greatest;
-  for (int c = 0; c < keys; c += chunk)
-    greatest.push_back(combined(g.wait(g.load(scores.columns<chunk>(c))), greater));
+  for (int c = 0; c < keys; c += chunk) greatest.push_back(combined(g.wait(g.load(scores.columns<chunk>(c))), greater));
   return max(before, combined(greatest, greater));
 }
 
@@ -158,7 +147,7 @@ Kernel build(const std::string& name, Target target, const Seen& seen) {
     });
   });
   attention.role("softmax", warpgroup<0>, [&](Warpgroup& g) {
-    auto greatest = g.var(nothing), total = g.var(0.0f);
+    auto greatest = g.var(unseen_score), total = g.var(0.0f);
     g.loop(blocks, [&](U32 j) {
       auto s = scores.wait(g);
       const U32 keys_left = visible.left(g, j);
@@ -191,6 +180,16 @@ constexpr std::array options{SizeOption{"m", 512, "rows of Q and O"},
 
 launch::Contract problem(const Kernel& kernel, const Sizes& sizes) {
   const std::uint64_t m = sizes.at("m"), n = sizes.at("n");
+  launch::Contract c = attention_buffers(m, n);
+  launch_kernel(c, kernel, parameter_list, {std::uint32_t(pieces(m, rows)), 1, 1}, "Q"_arg = GlobalTensor{"Q", m, head},
+                "K"_arg = GlobalTensor{"K", n, head}, "V"_arg = GlobalTensor{"V", head, n}, "O"_arg = "O", "m"_arg = m,
+                "n"_arg = n, "blocks"_arg = pieces(n, keys));
+  return c;
+}
+
+}  // namespace
+
+launch::Contract attention_buffers(std::uint64_t m, std::uint64_t n) {
   check_extent("m", m);
   check_extent("n", n);
   launch::Contract c;
@@ -200,13 +199,17 @@ launch::Contract problem(const Kernel& kernel, const Sizes& sizes) {
   e.kind = launch::Expectation::Kind::attention;
   e.output = "O", e.a = "Q", e.b = "K", e.c = "V";
   c.expectations.push_back(e);
-  launch_kernel(c, kernel, parameter_list, {std::uint32_t(pieces(m, rows)), 1, 1}, "Q"_arg = GlobalTensor{"Q", m, head},
-                "K"_arg = GlobalTensor{"K", n, head}, "V"_arg = GlobalTensor{"V", head, n}, "O"_arg = "O", "m"_arg = m,
-                "n"_arg = n, "blocks"_arg = pieces(n, keys));
   return c;
 }
 
-}  // namespace
+launch::Contract causal_problem(MakeProblem* problem, const Kernel& kernel, const Sizes& sizes) {
+  if (sizes.at("m") > sizes.at("n"))
+    throw diag::InputError("--m " + std::to_string(sizes.at("m")) + ": must be at most --n " +
+                           std::to_string(sizes.at("n")) + ": the rows are the last of as many positions");
+  launch::Contract c = problem(kernel, sizes);
+  c.expectations.front().causal = true;
+  return c;
+}
 
 std::span<const SizeOption> attention_options() { return options; }
 
@@ -223,12 +226,7 @@ Kernel attention_causal(Target target, const Sizes&) {
   });
 }
 launch::Contract attention_causal_problem(const Kernel& kernel, const Sizes& sizes) {
-  if (sizes.at("m") > sizes.at("n"))
-    throw diag::InputError("--m " + std::to_string(sizes.at("m")) + ": must be at most --n " +
-                           std::to_string(sizes.at("n")) + ": the rows are the last of as many positions");
-  launch::Contract c = problem(kernel, sizes);
-  c.expectations.front().causal = true;
-  return c;
+  return causal_problem(problem, kernel, sizes);
 }
 
 }  // namespace kiln::kernels

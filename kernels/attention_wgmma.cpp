@@ -4,13 +4,11 @@
 // computed the tensor core multiplies the values of the block before. Blocks go from the last key to the first, so that
 // those with keys that a row does not see come first. A third warpgroup loads.
 #include <array>
-#include <cmath>
-#include <limits>
-#include <numbers>
 #include <vector>
 
 #include "dsl/dsl.hpp"
 #include "dsl/warpgroup_mma.hpp"
+#include "kernels/attention.hpp"
 #include "kernels/by_hand.hpp"
 
 namespace kiln::kernels {
@@ -19,7 +17,7 @@ using namespace kiln::dsl;
 
 namespace {
 
-constexpr int groups = 2, rows = 64 * groups, keys = 128, head = 128, stages = 2, span = 64;
+constexpr int groups = 2, rows = 64 * groups, keys = 128, head = attention_head, stages = 2, span = 64;
 
 using QTile = SharedTile<bf16, rows, head, K_major, swizzle_128B>;
 using KTile = SharedTile<bf16, keys, head, K_major, swizzle_128B>;
@@ -31,13 +29,7 @@ using Map = TensorMapHandle<bf16, 4>;
 constexpr auto parameter_list = parameters("Q"_arg.is<Map>(), "K"_arg.is<Map>(), "V"_arg.is<Map>(), "O"_arg.is<Map>(),
                                            "m"_arg.is<u32>(), "n"_arg.is<u32>(), "sharing"_arg.is<u32>());
 
-// Exponents are of two: 2^(log2e / sqrt(head) * score).
-const float exponent_scale = float(std::numbers::log2e / std::sqrt(double(head)));
-constexpr float nothing = -std::numeric_limits<float>::infinity();
-constexpr float least = -1e37f;  // of the greatest score so far; finite, so that it has a distance to `nothing`
-
-F32 plus(const F32& a, const F32& b) { return a + b; }
-F32 greater(const F32& a, const F32& b) { return max(a, b); }
+constexpr float least = -1e37f;  // of the greatest score so far; finite, so that it has a distance to unseen_score
 
 // What a lane has of a block: elements of two rows, 8 apart. Which of them an element is of.
 constexpr int rows_of_lane = 2;
@@ -154,7 +146,7 @@ class Rows {
     mma_.wait(0);
     mma_.release(v);
   }
-  // O leaves through the rows of Q, which nobody reads any more: each warp has 16 of its own.
+  // After the last block no warp reads Q, so O leaves through its rows: each warp has 16 of its own.
   void store(const Map& to, const U32& row, const U32& head_of_q) {
     std::vector<F32> inverse;
     for (int r = 0; r < rows_of_lane; ++r) inverse.push_back(softmax_.inverse(r));
@@ -195,7 +187,7 @@ class Rows {
     mma_.commit();
     return v;
   }
-  // Those of a block; of keys that a row does not see, `nothing`.
+  // Those of a block; of keys that a row does not see, unseen_score.
   std::vector<F32> scores(bool cut, const U32& block) {
     std::vector<F32> out;
     std::vector<S32> left;
@@ -204,7 +196,7 @@ class Rows {
     for (int i = 0; i < scores_.elements; ++i) {
       const F32 score = scores_[i];
       const int column = Scores::Place::at(0, i).column;
-      out.push_back(cut ? select(left[std::size_t(row_of(i))] > column, score, nothing) : score);
+      out.push_back(cut ? select(left[std::size_t(row_of(i))] > column, score, unseen_score) : score);
     }
     return out;
   }
@@ -296,21 +288,13 @@ launch::TensorMap map_of(const char* buffer, std::uint64_t rows_of_head, std::ui
 
 launch::Contract problem(const Kernel& kernel, const Sizes& sizes) {
   const std::uint64_t m = sizes.at("m"), n = sizes.at("n"), heads = sizes.at("heads"), sharing = sizes.at("sharing");
-  check_extent("m", m);
-  check_extent("n", n);
+  launch::Contract c = attention_buffers(m, n);
   if (heads < 1 || heads > 65535)
     throw diag::InputError("--heads " + std::to_string(heads) + ": must be in [1, 65535]");
   if (sharing < 1 || heads % sharing != 0)
     throw diag::InputError("--sharing " + std::to_string(sharing) + ": must divide --heads " + std::to_string(heads));
-  launch::Contract c;
-  c.buffers = {matrix("Q", bf16::scalar, m, head, 1), matrix("K", bf16::scalar, n, head, 2),
-               matrix("V", bf16::scalar, n, head, 3), matrix("O", bf16::scalar, m, head)};
   for (launch::Buffer& b : c.buffers)
     b.shape.insert(b.shape.begin(), b.name == "K" || b.name == "V" ? heads / sharing : heads);
-  launch::Expectation e;
-  e.kind = launch::Expectation::Kind::attention;
-  e.output = "O", e.a = "Q", e.b = "K", e.c = "V";
-  c.expectations.push_back(e);
   launch_kernel(c, kernel, parameter_list, {std::uint32_t(pieces(m, rows)), std::uint32_t(heads), 1},
                 "Q"_arg = map_of("Q", m, heads, rows, head / span),
                 "K"_arg = map_of("K", n, heads / sharing, keys, head / span),
@@ -334,12 +318,7 @@ Kernel attention_wgmma_causal(Target target, const Sizes&) {
   });
 }
 launch::Contract attention_wgmma_causal_problem(const Kernel& kernel, const Sizes& sizes) {
-  if (sizes.at("m") > sizes.at("n"))
-    throw diag::InputError("--m " + std::to_string(sizes.at("m")) + ": must be at most --n " +
-                           std::to_string(sizes.at("n")) + ": the rows are the last of as many positions");
-  launch::Contract c = problem(kernel, sizes);
-  c.expectations.front().causal = true;
-  return c;
+  return causal_problem(problem, kernel, sizes);
 }
 
 }  // namespace kiln::kernels
