@@ -90,11 +90,11 @@ class Transfer {
     const auto parts = code_.components(to), sources = code_.components(from);
     if (to.kind == Kind::vector && from.kind == Kind::vector) {
       std::vector<Bits> out;
-      for (const ir::Argument& s : sources) out.push_back(known_.of(s, 64));
+      for (std::size_t i = 0; i < parts.size(); ++i)
+        if (parts[i].kind == Kind::reg) out.push_back(known_.of(sources[i], 64));
       return out;
     }
-    if (to.kind == Kind::vector && op_.modifiers.vector != isa::Vector::none)
-      return std::vector<Bits>(parts.size(), in(from));
+    if (to.kind == Kind::vector && from.kind == Kind::special) return {};  // %tid, with all of its components
     if (to.kind == Kind::vector) return unpack(parts, from);
     if (from.kind != Kind::vector) return {in(alu_.a)};
     Bits whole = Bits::constant(0);

@@ -52,9 +52,26 @@ void unpack(Context& c, const Inst& i, Mask lanes) {
   }
 }
 
+// more: the results, then as many sources; all are read before one is written.
+void move_elements(Context& c, const Inst& i, Mask lanes) {
+  const unsigned count = i.more_count / 2;
+  std::array<u64, 4> values{};
+  for (const int l : each_lane(lanes)) {
+    for (unsigned k = 0; k < count; ++k) values[k] = c.value(i, count + k, l);
+    for (unsigned k = 0; k < count; ++k) c.write(c.slot(i, k), l, values[k]);
+  }
+}
+
+// A vector that is written from one value gets the value's parts, from the least significant on, as ptxas has it.
 void bind_vector_move(Binder& binder, const ir::Operation& op, const ops::Alu& alu, Inst& inst, bool packs) {
-  if (op.modifiers.vector != isa::Vector::none) throw Gap{"mov of a vector"};
   const ScalarType t = op.modifiers.type();
+  if (alu.a->kind == ir::Argument::Kind::vector && alu.d->kind == ir::Argument::Kind::vector) {
+    binder.append_all(inst, alu.d, t);
+    binder.append_all(inst, alu.a, t);
+    inst.run = goes_on<move_elements>;
+    return;
+  }
+  if (alu.a->kind == ir::Argument::Kind::special) throw Gap{"mov of all components of a special register"};
   const ir::Argument& vector = packs ? alu.a : alu.d;
   inst.width = u8(unsigned(isa::bits(t)) / vector.count);
   const ScalarType element = inst.width == 64   ? ScalarType::b64

@@ -59,6 +59,7 @@ class Spreading {
       case PoisonSpread::bytes: bytes(); break;
       case PoisonSpread::pack: pack(); break;
       case PoisonSpread::unpack: unpack(); break;
+      case PoisonSpread::vectors: vectors(); break;
       case PoisonSpread::elements: elements(); break;
       case PoisonSpread::join: join(); break;
       case PoisonSpread::select: select(); break;
@@ -125,6 +126,16 @@ class Spreading {
       const Slot r = flow_.results[k];
       if (r.offset == ~0u) continue;
       for (u32 b = 0; b < r.bytes; ++b) put(r, b, int(8 * b) < flow_.bits ? from[k * u32(flow_.bits) / 8 + b] : 0);
+    }
+  }
+  void vectors() {
+    std::array<std::array<Mask, 8>, 4> from{};
+    for (std::size_t k = 0; k < flow_.inputs.size(); ++k)
+      if (marks(k)) std::copy_n(marks(k), RegisterPoison::masks(flow_.inputs[k].slot), from[k].begin());
+    for (std::size_t k = 0; k < flow_.results.size(); ++k) {
+      const Slot r = flow_.results[k];
+      if (r.offset == ~0u) continue;
+      for (u32 b = 0; b < RegisterPoison::masks(r); ++b) put(r, b, from[k][b]);
     }
   }
   void elements() {

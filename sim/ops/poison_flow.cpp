@@ -123,7 +123,10 @@ class FlowOf {
     const int bits = isa::bits(op_.modifiers.type());
     flow_.how = PoisonSpread::bytes;
     if (x.a->kind == Kind::vector) flow_.how = PoisonSpread::pack, flow_.bits = bits / int(x.a->count);
-    if (x.d->kind == Kind::vector) flow_.how = PoisonSpread::unpack, flow_.bits = bits / int(x.d->count), parts(x.d);
+    if (x.d->kind != Kind::vector) return;
+    flow_.how = x.a->kind == Kind::vector ? PoisonSpread::vectors : PoisonSpread::unpack;
+    flow_.bits = bits / int(x.d->count);
+    parts(x.d);
   }
   // The results of unpack at their places; a sink has none.
   void parts(const ir::Argument& vector) {

@@ -17,6 +17,7 @@ enum class PoisonSpread : u8 {
   bytes,       // byte by byte, at the same place
   pack,        // elements follow each other in the result
   unpack,      // and in the source
+  vectors,     // each source is a result's
   elements,    // elements of a packed type, each by itself
   join,        // two sources, the first one above the second
   select,      // the source that is chosen

@@ -65,7 +65,10 @@ isa::Target target_of(const KernelChoice& asked, const std::vector<const dsl::En
   if (std::find(targets.begin(), targets.end(), *wanted) != targets.end()) return *wanted;
   std::vector<std::string> names;
   for (const isa::Target t : targets) names.push_back(isa::spelling(t));
-  diag::refuse("--target: gemm of type {} is written for {}; got {}", asked.type, fmt::join(names, ", "), asked.target);
+  const auto why =
+      std::find_if(rows.begin(), rows.end(), [](const dsl::Entry* r) { return !r->why_not_others.empty(); });
+  diag::refuse("--target: gemm of type {} is written for {}{}{}; got {}", asked.type, fmt::join(names, ", "),
+               why == rows.end() ? "" : "; ", why == rows.end() ? "" : (*why)->why_not_others, asked.target);
 }
 
 timing::Chip chip_for(const KernelChoice& asked, isa::Target target) {

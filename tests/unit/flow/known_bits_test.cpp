@@ -41,6 +41,14 @@ TEST_CASE("a comparison is known of numbers, and of bits that differ") {
   CHECK_FALSE(k.bits("%p8").value());
 }
 
+TEST_CASE("a vector has its elements' numbers, or the parts of one") {
+  const Analysed k(R"(mov.v2.u32 {%r1, %r2}, {7, %r9}; mov.v2.u32 {%r3, %r13}, {%r1, 9}; mov.v2.u32 {%r4, %r5}, 0x30005;
+    mov.v4.u32 {_, %r6, _, %r7}, {1, 2, %r9, 4}; mov.v4.u32 {%r8, %r10, %r11, %r12}, %tid;)");
+  const auto is = [&](const char* name, std::uint64_t v) { CHECK_MESSAGE(k.bits(name).value() == v, name); };
+  is("%r3", 7), is("%r4", 5), is("%r5", 3), is("%r6", 2), is("%r7", 4);
+  CHECK_FALSE(k.bits("%r10").value());
+}
+
 TEST_CASE("a shuffle keeps the bits that all lanes have in common") {
   const Analysed k(R"(mov.u32 %r1, %tid.x; and.b32 %r2, %r1, 3; or.b32 %r3, %r2, 0x4000000;
     shfl.sync.idx.b32 %r4, %r3, 0, 31, -1; shfl.sync.bfly.b32 %r5|%p1, %r3, 1, 31, -1;

@@ -255,6 +255,7 @@ TEST_CASE("the lowest version of a module is that of its target, or of what its 
       {"sm_80", "movmatrix.sync.aligned.m8n8.trans.b16 %r0, %r1;", "7.8"},
       {"sm_80", "mbarrier.arrive.release.cta.shared.b64 %d0, [%r0];", "8.0"},
       {"sm_80", "ld.mmio.relaxed.sys.global.u32 %r0, [%d0];", "8.2"},
+      {"sm_80", "ld.mmio.acquire.sys.global.u32 %r0, [%d0];", "9.3"},
       {"sm_80", "ld.global.b128 %x, [%d0];", "8.3"},
       {"sm_80", "cp.async.ca.shared.global [%r0], [%d0], 16, %r1;", "7.0"},
       {"sm_80", "cp.async.ca.shared.global [%r0], [%d0], 16, %p;", "7.5"},
@@ -274,6 +275,14 @@ TEST_CASE("the lowest version of a module is that of its target, or of what its 
       {"sm_90", "multimem.st.global.f32 [%d0], %f0;", "8.1"},
       {"sm_90", "red.global.add.v2.f32 [%d0], {%f0, %f1};", "8.1"},
       {"sm_90a", "add.s32 %r0, %r1, %r2;", "8.0"},
+      {"sm_100a",
+       "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e5m2.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, %r3}, "
+       "{%r0, %r1}, {%f0, %f1, %f2, %f3};",
+       "8.6"},
+      {"sm_100a",
+       "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f16.e4m3.e5m2.f16 {%r0, %r1}, {%r0, %r1, %r2, %r3}, "
+       "{%r0, %r1}, {%r2, %r3};",
+       "8.7"},
       {"sm_107a", "add.s32 %r0, %r1, %r2;", "9.4"},
   };
   for (const Row& row : rows) {

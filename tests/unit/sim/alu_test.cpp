@@ -191,4 +191,15 @@ TEST_CASE("moves pack and unpack") {
   CHECK(eval64("mov.b64 {_, %r2}, %rd1; cvt.u64.u32 %rd9, %r2;", 0x1122334455667788ull) == 0x11223344);
 }
 
+// A swap reads both before it writes one; a vector that one value is moved to gets the value's parts, as ptxas 13.0 to
+// 13.5 have it.
+TEST_CASE("vectors move element by element, and one value by its parts") {
+  CHECK(eval64("mov.b64 {%r1, %r2}, %rd1; mov.v2.u32 {%r1, %r2}, {%r2, %r1}; mov.b64 %rd9, {%r1, %r2};",
+               0x1122334455667788ull) == 0x5566778811223344ull);
+  CHECK(eval("mov.v4.b32 {%r2, _, %r3, %r4}, {%r1, 7, 0x100, %r1}; add.u32 %r9, %r2, %r3; add.u32 %r9, %r9, %r4;", 5) ==
+        0x10A);
+  CHECK(eval("mov.v2.u32 {%r2, %r3}, %r1; shl.b32 %r3, %r3, 4; add.u32 %r9, %r2, %r3;", 0x00031234) == 0x1264);
+  CHECK(eval("mov.v4.b32 {%r2, %r3, %r4, %r5}, %r1; add.u32 %r9, %r4, %r5;", 0x01020304) == 3);
+}
+
 }  // namespace sim_alu

@@ -58,7 +58,9 @@ isa::Target KernelChoice::chosen_target() const {
   if (std::find(targets.begin(), targets.end(), *wanted) != targets.end()) return *wanted;
   std::vector<std::string> names;
   for (isa::Target t : targets) names.push_back(isa::spelling(t));
-  throw diag::InputError(fmt::format("--target: {} is written for {}; got {}", name, fmt::join(names, ", "), target));
+  const std::string_view why = entry().why_not_others;
+  throw diag::InputError(fmt::format("--target: {} is written for {}{}{}; got {}", name, fmt::join(names, ", "),
+                                     why.empty() ? "" : "; ", why, target));
 }
 
 dsl::Sizes KernelChoice::chosen_sizes() const {
