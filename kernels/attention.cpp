@@ -1,5 +1,5 @@
-// O = softmax(Q * K^T / sqrt(head)) * V, one head, without an n x n matrix: a CTA has 128 rows of Q and goes through
-// the keys in blocks of 128. Scores come out of one MMA into tensor memory; the softmax, in registers, puts
+// O = softmax(Q * K^T / sqrt(head)) * V of many heads, without an n x n matrix: a CTA has 128 rows of a head of Q and goes
+// through its keys in blocks of 128. Scores come out of one MMA into tensor memory; the softmax, in registers, puts
 // probabilities back as the A of the next MMA, whose sums it scales whenever a greater score is found. Warp 4 loads,
 // warp 5 makes scores, warp 6 sums values, warps 0-3 are the softmax, a row each thread. Causal attention goes no
 // further than the last of its rows sees, and leaves out what each of them does not see yet.
@@ -27,8 +27,8 @@ using Scores = Tmem<f32, rows, keys>;
 using Probabilities = TmemA<bf16, rows, keys>;
 
 constexpr auto parameter_list =
-    parameters("Q"_arg.is<TensorMap<QTile>>(), "K"_arg.is<TensorMap<KTile>>(), "V"_arg.is<TensorMap<VTile>>(),
-               "O"_arg.is<Pointer<bf16>>(), "m"_arg.is<u32>(), "n"_arg.is<u32>(), "blocks"_arg.is<u32>());
+    parameters("Q"_arg.is<HeadMap>(), "K"_arg.is<HeadMap>(), "V"_arg.is<HeadMap>(), "O"_arg.is<Pointer<bf16>>(),
+               "m"_arg.is<u32>(), "n"_arg.is<u32>(), "blocks"_arg.is<u32>(), "sharing"_arg.is<u32>());
 
 // Which keys the rows of a CTA see, and in how many blocks those are.
 struct AllKeys {
@@ -113,18 +113,19 @@ Kernel build(const std::string& name, Target target, const Seen& seen) {
   auto weights_full = attention.mbarrier<4>("weights_full");  // an arrival of each warp
   auto added = attention.mbarrier("added");                   // a block's values are in the sums
 
-  U32 row = attention.ctaid.x * rows;
+  const U32 row = attention.ctaid.x * rows, head_of_q = attention.ctaid.y;
   const auto visible = seen(row, m, n, given["blocks"_arg]);
   const U32 blocks = visible.blocks;
 
   attention.role("load", warp<4>.elect(), [&](Thread t) {
+    const U32 head_of_k = head_of_q / given["sharing"_arg];
     t.expect_tx(q_full, QTile::transaction_bytes);
-    t.tma_load(q, given["Q"_arg].at(row, 0), q_full);
+    t.tma_load(q, given["Q"_arg].at(0, row, 0, head_of_q), q_full);
     t.loop(blocks, [&](U32 j) {
       auto k = in_k.acquire(t);
-      t.tma_load(k.get<KTile>(), given["K"_arg].at(j * keys, 0), k.full);
+      t.tma_load(k.get<KTile>(), given["K"_arg].at(0, j * keys, 0, head_of_k), k.full);
       auto v = in_v.acquire(t);
-      t.tma_load(v.get<VTile>(), given["V"_arg].at(0, j * keys), v.full);
+      t.tma_load(v.get<VTile>(), given["V"_arg].at(0, j * keys, 0, head_of_k), v.full);
     });
   });
   attention.role("scores", warp<5>.elect(), [&](Thread t) {
@@ -169,32 +170,55 @@ Kernel build(const std::string& name, Target target, const Seen& seen) {
     g.wait(added, Phase((blocks + 1) & 1));
     const F32 inverse = rcp_approx_ftz(total);
     const U32 my_row = row + g.row(), left = select(my_row < m, head, 0);
-    const U64 address = given["O"_arg].at(multiply_wide(my_row, head));
+    const U64 address = given["O"_arg].at(multiply_wide(head_of_q * m + my_row, head));
     for (int c = 0; c < head; c += chunk) g.store_global(address, cvt<bf16>(scaled(g, sums, c, inverse)), left, c);
   });
   return attention.build();
 }
 
-constexpr std::array options{SizeOption{"m", 512, "rows of Q and O"},
-                             SizeOption{"n", 512, "rows of K and V: the keys"}};
+constexpr auto options = head_options(1);
 
 launch::Contract problem(const Kernel& kernel, const Sizes& sizes) {
   const std::uint64_t m = sizes.at("m"), n = sizes.at("n");
-  launch::Contract c = attention_buffers(m, n);
-  launch_kernel(c, kernel, parameter_list, {std::uint32_t(pieces(m, rows)), 1, 1}, "Q"_arg = GlobalTensor{"Q", m, head},
-                "K"_arg = GlobalTensor{"K", n, head}, "V"_arg = GlobalTensor{"V", head, n}, "O"_arg = "O", "m"_arg = m,
-                "n"_arg = n, "blocks"_arg = pieces(n, keys));
+  const HeadSizes heads = head_sizes(sizes);
+  launch::Contract c = attention_buffers(m, n, heads);
+  launch_kernel(c, kernel, parameter_list, {std::uint32_t(pieces(m, rows)), std::uint32_t(heads.q), 1},
+                "Q"_arg = head_map("Q", m, heads.q, rows), "K"_arg = head_map("K", n, heads.k, keys),
+                "V"_arg = head_map("V", n, heads.k, keys), "O"_arg = "O", "m"_arg = m, "n"_arg = n,
+                "blocks"_arg = pieces(n, keys), "sharing"_arg = std::uint64_t(sizes.at("sharing")));
   return c;
 }
 
 }  // namespace
 
-launch::Contract attention_buffers(std::uint64_t m, std::uint64_t n) {
+launch::TensorMap head_map(const char* buffer, std::uint64_t rows, std::uint64_t heads, int box_rows, int box_spans) {
+  launch::TensorMap map;
+  map.buffer = buffer;
+  map.rank = HeadMap::rank;
+  map.dims = {attention_span, rows, attention_head / attention_span, heads, 1};
+  map.strides = {0, attention_row_bytes, attention_span * bf16::bits / 8, rows * attention_row_bytes, 0};
+  map.box = {attention_span, std::uint32_t(box_rows), std::uint32_t(box_spans), 1, 1};
+  map.swizzle = QTile::swizzle;
+  return map;
+}
+
+HeadSizes head_sizes(const Sizes& sizes) {
+  const std::uint64_t heads = sizes.at("heads"), sharing = sizes.at("sharing");
+  if (heads < 1 || heads > 65535)
+    throw diag::InputError("--heads " + std::to_string(heads) + ": must be in [1, 65535]");
+  if (sharing < 1 || heads % sharing != 0)
+    throw diag::InputError("--sharing " + std::to_string(sharing) + ": must divide --heads " + std::to_string(heads));
+  return {heads, heads / sharing};
+}
+
+launch::Contract attention_buffers(std::uint64_t m, std::uint64_t n, const HeadSizes& heads) {
   check_extent("m", m);
   check_extent("n", n);
   launch::Contract c;
   c.buffers = {matrix("Q", bf16::scalar, m, head, 1), matrix("K", bf16::scalar, n, head, 2),
                matrix("V", bf16::scalar, n, head, 3), matrix("O", bf16::scalar, m, head)};
+  for (launch::Buffer& b : c.buffers)
+    b.shape.insert(b.shape.begin(), b.name == "K" || b.name == "V" ? heads.k : heads.q);
   launch::Expectation e;
   e.kind = launch::Expectation::Kind::attention;
   e.output = "O", e.a = "Q", e.b = "K", e.c = "V";

@@ -1,324 +1,467 @@
 // Attention on Hopper: O = softmax(Q * K^T / sqrt(head)) * V for many heads at once. A CTA has 128 rows of Q; two
-// warpgroups have 64 of them each and keep everything in registers: the scores of a block of keys, what the keys weigh,
-// and the weighted sum of values, which is scaled whenever a greater score is found. While the softmax of a block is
-// computed the tensor core multiplies the values of the block before. Blocks go from the last key to the first, so that
-// those with keys that a row does not see come first. A third warpgroup loads.
-#include <array>
-#include <vector>
+// warpgroups have 64 of them each (attention_wgmma.hpp), a third one loads the blocks of keys that some row sees. Blocks
+// go from the last key to the first, so that those with keys that a row does not see come first. Heads have one length,
+// or sequences of any lengths follow one another in them: then a CTA makes tensor maps of its own sequence, to which
+// what lies before and after is not there.
+#include "kernels/attention_wgmma.hpp"
 
-#include "dsl/dsl.hpp"
-#include "dsl/warpgroup_mma.hpp"
-#include "kernels/attention.hpp"
+#include <array>
+#include <optional>
+
 #include "kernels/by_hand.hpp"
 
 namespace kiln::kernels {
 
 using namespace kiln::dsl;
+using namespace by_wgmma;
 
 namespace {
 
-constexpr int groups = 2, rows = 64 * groups, keys = 128, head = attention_head, stages = 2, span = 64;
+constexpr int groups = 2, rows = 64 * groups, stages = 2;
+constexpr int row_bytes = attention_row_bytes, store_rows = 16;  // store_rows: of a warp
 
-using QTile = SharedTile<bf16, rows, head, K_major, swizzle_128B>;
-using KTile = SharedTile<bf16, keys, head, K_major, swizzle_128B>;
-using VTile = SharedTile<bf16, head, keys, MN_major, swizzle_128B>;  // as memory has it: a row for each key
-// Elements of a swizzle span, rows, spans of a row, heads: a box is a tile of one head, and rows after its last are not
-// the next head's.
-using Map = TensorMapHandle<bf16, 4>;
+using In = Inputs<rows, stages>;
+using QTile = In::QTile;
+using Map = HeadMap;
+constexpr std::uint32_t of_q = 0, of_k = 1, of_v = 2, of_o = 3;
 
-constexpr auto parameter_list = parameters("Q"_arg.is<Map>(), "K"_arg.is<Map>(), "V"_arg.is<Map>(), "O"_arg.is<Map>(),
-                                           "m"_arg.is<u32>(), "n"_arg.is<u32>(), "sharing"_arg.is<u32>());
+// Rows and keys of a head, and the CTA's first row.
+struct Extents {
+  U32 m, n, row;
+};
 
-constexpr float least = -1e37f;  // of the greatest score so far; finite, so that it has a distance to unseen_score
+// Keys that come before a row's end. Both count from the lane's first column on.
+struct KeysBefore {
+  std::vector<S32> ends{};
 
-// What a lane has of a block: elements of two rows, 8 apart. Which of them an element is of.
-constexpr int rows_of_lane = 2;
-constexpr int row_of(int element) { return element / 2 % rows_of_lane; }
+  auto in(const U32& block) const {
+    std::vector<S32> left;
+    for (const S32& end : ends) left.push_back(end - bit_cast<S32>(block * keys));
+    return [left](int r, int column) { return left[std::size_t(r)] > column; };
+  }
+};
+// The last ones before a row's end: `count` from `begin` on.
+struct KeysBetween {
+  std::vector<U32> begins{}, counts{};
 
-std::vector<F32> of_row(const std::vector<F32>& all, int row) {
-  std::vector<F32> out;
-  for (int i = 0; i < int(all.size()); ++i)
-    if (row_of(i) == row) out.push_back(all[std::size_t(i)]);
-  return out;
-}
+  auto in(const U32& block) const {
+    std::vector<U32> after;  // what lies before the begin is a large number
+    for (const U32& begin : begins) after.push_back(block * keys - begin);
+    return [after, of = counts](int r, int column) { return after[std::size_t(r)] + column < of[std::size_t(r)]; };
+  }
+};
 
-// Of a CTA's rows: the last block with keys that some row sees, how many of the blocks before it all rows see whole,
-// and how many keys a row sees. Where rows see different keys they do so in two blocks at most.
+// What the rows of a CTA see. others(scope, step): step(cut, block) for each block that some row sees, but the last;
+// `cut`: some row does not see it all. Both roles go through them with the same words, so that they end together.
 struct AllKeys {
-  static constexpr bool cuts_two = false;
-  U32 n;
-  U32 last() const { return (n - 1) / keys; }
-  U32 whole() const { return last(); }
-  U32 end(const U32&) const { return n; }
+  using Seen = KeysBefore;
+  static constexpr auto parameter_list = parameters();
+  Extents of;
+
+  static auto maker(KernelBuilder&) {
+    return [](const Extents& of) { return AllKeys{of}; };
+  }
+  U32 last() const { return (of.n - 1) / keys; }
+  U32 first() const { return {of.n.recorder(), ir::Operand::number(0)}; }
+  template <class S, class Step>
+  void others(S& scope, Step step) const {
+    const U32 whole = last();
+    scope.loop(whole, [&](U32 i) { step(false, whole - 1 - i); });
+  }
+  Seen seen(const U32&, const U32& column) const {
+    const S32 end = bit_cast<S32>(of.n - column);
+    return {{end, end}};
+  }
 };
-// The rows are the last of as many positions as there are keys, and see none that come later than their own.
+// The rows are the last of as many positions as there are keys, and see none that come later than their own. Where rows
+// see different keys they do so in two blocks at most.
 struct KeysSoFar {
-  static constexpr bool cuts_two = true;
+  using Seen = KeysBefore;
+  static constexpr auto parameter_list = parameters();
   static_assert(keys >= rows);
-  U32 n, before, row;  // the CTA's first row sees the keys before and its own
-  U32 last() const { return (min(before + row + rows, n) - 1) / keys; }
-  U32 whole() const { return min((before + row + 1) / keys, last()); }
-  U32 end(const U32& in_tile) const { return min(before + row + in_tile + 1, n); }
+  Extents of;
+  U32 block = (end(rows - 1) - 1) / keys, whole = min(end_of_first() / keys, block);
+  Pred are_two_cut = whole < block;
+
+  static auto maker(KernelBuilder&) {
+    return [](const Extents& of) { return KeysSoFar{of}; };
+  }
+  // How many keys a row of the tile sees; the first row's place is among the keys.
+  U32 end(const OperandOf<U32>& in_tile) const { return min(of.n - of.m + of.row + in_tile + 1, of.n); }
+  U32 end_of_first() const { return of.n - of.m + of.row + 1; }
+  U32 last() const { return block; }
+  U32 first() const { return {of.n.recorder(), ir::Operand::number(0)}; }
+  template <class S, class Step>
+  void others(S& scope, Step step) const {
+    scope.when(are_two_cut, [&] { step(true, block - 1); });
+    scope.loop(whole, [&](U32 i) { step(false, whole - 1 - i); });
+  }
+  Seen seen(const U32& row, const U32& column) const {
+    Seen seen;
+    for (int r = 0; r < rows_of_lane; ++r) seen.ends.push_back(bit_cast<S32>(end(row + 8 * r) - column));
+    return seen;
+  }
 };
+// Of these the last ones, as many as the window has.
+struct LastKeys {
+  using Seen = KeysBetween;
+  static constexpr auto parameter_list = parameters("window"_arg.is<u32>());
+  Extents of;
+  U32 window;
 
-// A warpgroup's softmax of its 64 rows, block by block.
-class Softmax {
- public:
-  Softmax(Warpgroup& g, WarpgroupMma& mma) : mma_(&mma), greatest_(g.vars<2>(least)), total_(g.vars<2>(0.0f)) {}
-
-  // What each key of a block weighs, given its scores. `factor` is what older sums are to be scaled by.
-  std::vector<F32> weights(const std::vector<F32>& scores, std::vector<F32>& factor) {
-    std::vector<F32> offset;
-    for (int r = 0; r < rows_of_lane; ++r) {
-      const F32 before = greatest_[r];
-      const F32 now = mma_->row_reduce<RedOp::max>(max(before, combined(of_row(scores, r), greater)));
-      factor.push_back(ex2_approx_ftz((before - now) * exponent_scale));
-      offset.push_back(now * -exponent_scale);
-      greatest_[r] = now;
-    }
-    std::vector<F32> weights;
-    for (int i = 0; i < int(scores.size()); ++i)
-      weights.push_back(ex2_approx_ftz(fma(scores[std::size_t(i)], exponent_scale, offset[std::size_t(row_of(i))])));
-    for (int r = 0; r < rows_of_lane; ++r)
-      total_[r] = fma(total_[r], factor[std::size_t(r)], combined(of_row(weights, r), plus));
-    return weights;
+  static auto maker(KernelBuilder& b) {
+    return [window = declare(b, parameter_list)["window"_arg]](const Extents& of) { return LastKeys{of, window}; };
   }
-  // One over the sum of what all keys weigh.
-  F32 inverse(int r) { return rcp_approx_ftz(mma_->row_reduce<RedOp::add>(total_[r])); }
-
- private:
-  WarpgroupMma* mma_;
-  Vars<F32, 2> greatest_, total_;  // total: of this lane's keys
-};
-
-// What both roles share.
-struct Inputs {
-  Shared<QTile> q;
-  Mbarrier q_full;
-  Ring<stages, KTile> k;
-  Ring<stages, VTile> v;
-
-  explicit Inputs(KernelBuilder& b)
-      : q(b.shared<QTile>()),
-        q_full(b.mbarrier("q_full")),
-        k(b.ring<stages, KTile>("k")),
-        v(b.ring<stages, VTile>("v")) {}
-};
-
-// A warpgroup with its rows of Q: scores, weights and the sum of values, all in registers.
-template <class Visible>
-class Rows {
- public:
-  Rows(Warpgroups<groups>& g, const Inputs& in, const Visible& visible)
-      : g_(g), mma_(g), softmax_(g, mma_), in_(in), first_(g.group() * 64 + (g.warp_index() & 3) * 16) {
-    for (int i = 0; i < values_.elements; ++i) values_.set(i, 0.0f);
-    const U32 row = first_ + Scores::Place::row(g.lane(), 0);
-    for (int r = 0; r < rows_of_lane; ++r)
-      ends_.push_back(bit_cast<S32>(visible.end(row + 8 * r) - Scores::Place::column(g.lane(), 0)));
-  }
-
-  // The first block's weights.
-  void begin(const U32& block) {
-    g_.wait(in_.q_full, Phase{0});
-    const auto k = multiply_keys();
-    mma_.wait(0);
-    mma_.release(k);
-    std::vector<F32> factor;
-    keep(softmax_.weights(scores(true, block), factor));
-  }
-  // A block's weights, and the values of the block before, whose weights are known. `cut`: some row does not see it
-  // all.
-  void step(bool cut, const U32& block) {
-    const auto k = multiply_keys();
-    const auto v = add_values();
-    mma_.wait(1);
-    mma_.release(k);
-    std::vector<F32> factor;
-    const std::vector<F32> weights = softmax_.weights(scores(cut, block), factor);
-    mma_.wait(0);
-    mma_.release(v);
-    keep(weights);
-    for (int i = 0; i < values_.elements; ++i) values_.set(i, values_[i] * factor[std::size_t(row_of(i))]);
-  }
-  // The last block's values.
-  void end() {
-    const auto v = add_values();
-    mma_.wait(0);
-    mma_.release(v);
-  }
-  // After the last block no warp reads Q, so O leaves through its rows: each warp has 16 of its own.
-  void store(const Map& to, const U32& row, const U32& head_of_q) {
-    std::vector<F32> inverse;
-    for (int r = 0; r < rows_of_lane; ++r) inverse.push_back(softmax_.inverse(r));
-    const auto out = cvt<bf16>(
-        make_registers<Values::elements>([&](int i) { return values_[i] * inverse[std::size_t(row_of(i))]; }));
-    for (int c = 0; c < head; c += 16) {
-      const auto at = out.operands().begin() + c / 4;
-      g_.stmatrix<Fragment<bf16, 16, 16>>(in_.q, first_, c, Registers<bf16, 8>(g_.recorder(), {at, at + 4}));
-    }
-    g_.fence_proxy_async();
-    g_.each_warp([&](Warp w) {
-      w.sync();
-      w.elect([&](Thread t) {
-        for (int c = 0; c < head; c += span)
-          t.cp_async_bulk_tensor(to.at(0, row + first_, c / span, head_of_q),
-                                 in_.q.columns<span>(c).address + first_ * QTile::row_pitch);
-        t.commit_stores();
-        t.wait_stores_read(0);
-      });
+  U32 end(const OperandOf<U32>& in_tile) const { return min(of.n - of.m + of.row + in_tile + 1, of.n); }
+  U32 count(const OperandOf<U32>& in_tile) const { return min(window, end(in_tile)); }
+  U32 begin(const OperandOf<U32>& in_tile) const { return end(in_tile) - count(in_tile); }
+  U32 last() const { return (end(rows - 1) - 1) / keys; }
+  U32 first() const { return begin(0) / keys; }
+  template <class S, class Step>
+  void others(S& scope, Step step) const {
+    const U32 block = last(), common_end = end(0), common_begin = begin(rows - 1);
+    scope.loop(block - first(), [&](U32 i) {
+      const U32 at = block - 1 - i, from = at * keys;
+      step(from < common_begin || from + keys > common_end, at);
     });
   }
-
- private:
-  using Scores = WgmmaSums<keys>;
-  using Values = WgmmaSums<head>;
-
-  Slot<KTile> multiply_keys() {
-    auto k = in_.k.wait(g_);
-    mma_.fence();
-    mma_.multiply(scores_, in_.q.rows<64>(g_.group() * 64), k.get<KTile>(), accumulate(false));
-    mma_.commit();
-    return k;
-  }
-  Slot<VTile> add_values() {
-    auto v = in_.v.wait(g_);
-    mma_.fence();
-    mma_.multiply(values_, weights_, v.get<VTile>(), accumulate(true));
-    mma_.commit();
-    return v;
-  }
-  // Those of a block; of keys that a row does not see, unseen_score.
-  std::vector<F32> scores(bool cut, const U32& block) {
-    std::vector<F32> out;
-    std::vector<S32> left;
-    if (cut)
-      for (const S32& end : ends_) left.push_back(end - bit_cast<S32>(block * keys));
-    for (int i = 0; i < scores_.elements; ++i) {
-      const F32 score = scores_[i];
-      const int column = Scores::Place::at(0, i).column;
-      out.push_back(cut ? select(left[std::size_t(row_of(i))] > column, score, unseen_score) : score);
+  Seen seen(const U32& row, const U32& column) const {
+    Seen seen;
+    for (int r = 0; r < rows_of_lane; ++r) {
+      seen.begins.push_back(begin(row + 8 * r) - column);
+      seen.counts.push_back(count(row + 8 * r));
     }
-    return out;
+    return seen;
   }
-  void keep(const std::vector<F32>& weights) {
-    weights_.set(make_registers<Scores::elements>([&](int i) { return weights[std::size_t(i)]; }));
-  }
-
-  Warpgroups<groups>& g_;
-  WarpgroupMma mma_;
-  Softmax softmax_;
-  Inputs in_;
-  U32 first_;  // this warp's first row in the tile
-  Scores scores_ = mma_.sums<keys>();
-  Values values_ = mma_.sums<head>();
-  WgmmaA<bf16, keys> weights_ = mma_.a<bf16, keys>();
-  std::vector<S32> ends_{};  // of this lane's rows: the keys that it sees from the lane's first column on
 };
 
-// `seen`: the keys that a CTA's rows see, given the first of them, and how many rows and keys there are.
-template <class See>
-Kernel build(const std::string& name, Target target, const See& seen) {
+// Heads of one length, mapped by the launch.
+class Heads {
+ public:
+  static constexpr bool is_ragged = false;
+  static constexpr auto parameter_list =
+      parameters("Q"_arg.is<Map>(), "K"_arg.is<Map>(), "V"_arg.is<Map>(), "O"_arg.is<Map>(), "m"_arg.is<u32>(),
+                 "n"_arg.is<u32>(), "sharing"_arg.is<u32>());
+
+  explicit Heads(KernelBuilder& b) : given_(declare(b, parameter_list)) {}
+  Extents extents(const U32& row) const { return {given_["m"_arg], given_["n"_arg], row}; }
+  U32 head_of_k(const U32& head_of_q) const { return head_of_q / given_["sharing"_arg]; }
+  void make_maps(Warpgroup&, const Extents&) const {}
+  Map map(Thread&, std::uint32_t which) const {
+    return which == of_q   ? given_["Q"_arg]
+           : which == of_k ? given_["K"_arg]
+           : which == of_v ? given_["V"_arg]
+                           : given_["O"_arg];
+  }
+
+ private:
+  decltype(declare(std::declval<KernelBuilder&>(), parameter_list)) given_;
+};
+
+// Sequences one after the other in the rows of each head. Where they begin, and where the last one ends, memory says.
+class Sequences {
+ public:
+  static constexpr bool is_ragged = true;
+  static constexpr auto parameter_list =
+      parameters("Q"_arg.is<Pointer<bf16>>(), "K"_arg.is<Pointer<bf16>>(), "V"_arg.is<Pointer<bf16>>(),
+                 "O"_arg.is<Pointer<bf16>>(), "row_offsets"_arg.is<Pointer<u32>>(),
+                 "key_offsets"_arg.is<Pointer<u32>>(), "m"_arg.is<u32>(), "n"_arg.is<u32>(), "sharing"_arg.is<u32>(),
+                 "maps"_arg.is<Pointer<u8>>());
+
+  explicit Sequences(KernelBuilder& b)
+      : given_(declare(b, parameter_list)),
+        sequence_(b.ctaid.z),
+        cta_((b.ctaid.z * b.nctaid.y + b.ctaid.y) * b.nctaid.x + b.ctaid.x),
+        heads_(b.nctaid.y),
+        made_(b.shared<Images>()),
+        ready_(b.mbarrier<operands>("maps_ready")) {}
+  static constexpr std::uint64_t map_bytes = 4 * isa::tensor_map_bytes;  // that a CTA has in `maps`
+
+  // Of this CTA's sequence.
+  template <class S>
+  Extents extents(S& s, const U32& row) const {
+    return {length(s, given_["row_offsets"_arg]), length(s, given_["key_offsets"_arg]), row};
+  }
+  U32 head_of_k(const U32& head_of_q) const { return head_of_q / given_["sharing"_arg]; }
+  // Each warp makes one of the maps of this CTA and publishes it in global memory, in a place of the CTA's own, which is
+  // written once.
+  void make_maps(Warpgroup& g, const Extents& of) const {
+    g.each_warp([&](Warp w) {
+      const U32 which = w.warp_index() % operands, image = made_.address + which * isa::tensor_map_bytes;
+      const Pred has_rows = which == of_q || which == of_o;
+      const U32 first = select(has_rows, begin(w, given_["row_offsets"_arg]), begin(w, given_["key_offsets"_arg]));
+      const U64 base = select(which == of_q, start("Q"_arg),
+                              select(which == of_k, start("K"_arg), select(which == of_v, start("V"_arg), start("O"_arg))));
+      w.elect([&](Thread t) {
+        using Field = TensorMapField;
+        const U32 zero{t.recorder(), ir::Operand::number(0)};
+        for (int at = 0; at < isa::tensor_map_bytes; at += 16) t.st_shared_v4(image + at, {zero, zero, zero, zero});
+        t.tensormap_replace<Field::global_address>(image, base + multiply_wide(first, row_bytes));
+        t.tensormap_replace<Field::rank>(image, Map::rank - 1);
+        t.tensormap_replace<Field::box_dim, 0>(image, span);
+        t.tensormap_replace<Field::box_dim, 1>(image, select(which == of_o, store_rows, keys));
+        t.tensormap_replace<Field::box_dim, 2>(image, select(which == of_o, 1, head / span));
+        t.tensormap_replace<Field::box_dim, 3>(image, 1);
+        t.tensormap_replace<Field::global_dim, 0>(image, span);
+        t.tensormap_replace<Field::global_dim, 1>(image, select(has_rows, of.m, of.n));
+        t.tensormap_replace<Field::global_dim, 2>(image, head / span);
+        t.tensormap_replace<Field::global_dim, 3>(image, heads_);
+        t.tensormap_replace<Field::global_stride, 0>(image, row_bytes);
+        t.tensormap_replace<Field::global_stride, 1>(image, span * bf16::bits / 8);
+        const U32 all_rows = select(has_rows, given_["m"_arg], given_["n"_arg]);
+        t.tensormap_replace<Field::global_stride, 2>(image, multiply_wide(all_rows, row_bytes));
+        t.tensormap_replace<Field::element_stride, 0>(image, 1);
+        t.tensormap_replace<Field::element_stride, 1>(image, 1);
+        t.tensormap_replace<Field::element_stride, 2>(image, 1);
+        t.tensormap_replace<Field::element_stride, 3>(image, 1);
+        t.tensormap_replace<Field::elemtype, map_code(bf16::scalar)>(image);
+        t.tensormap_replace<Field::interleave_layout, 0>(image);
+        t.tensormap_replace<Field::swizzle_mode, int(QTile::swizzle)>(image);
+        t.tensormap_replace<Field::fill_mode, 0>(image);
+      });
+      w.tensormap_cp_fenceproxy(place(which), image, release_gpu);
+      w.elect([&](Thread t) { t.arrive(ready_); });
+    });
+  }
+  Map map(Thread& t, std::uint32_t which) const {
+    const U64 own = place({t.recorder(), ir::Operand::number(which)});
+    t.wait(ready_, Phase{0});
+    t.fence_proxy_tensormap_generic(acquire_gpu, own);
+    return Map(own);
+  }
+
+ private:
+  static constexpr int operands = of_o + 1;
+  using Images = SharedTile<u8, 8 * operands, 16, K_major, packed>;
+  static_assert(Images::bytes == operands * isa::tensor_map_bytes && rows == keys);
+
+  template <class S>
+  U32 begin(S& s, const Pointer<u32>& offsets) const {
+    return s.ld_global(offsets.at(widen(sequence_)));
+  }
+  template <class S>
+  U32 length(S& s, const Pointer<u32>& offsets) const {
+    const U32 from = begin(s, offsets);
+    return s.ld_global(offsets.at(widen(sequence_ + 1))) - from;
+  }
+  template <class ArgumentName>
+  U64 start(const ArgumentName& operand) const {
+    return given_[operand].at(0);
+  }
+  U64 place(const U32& which) const {
+    return given_["maps"_arg].at(multiply_wide(cta_ * operands + which, isa::tensor_map_bytes));
+  }
+
+  decltype(declare(std::declval<KernelBuilder&>(), parameter_list)) given_;
+  U32 sequence_, cta_, heads_;
+  Shared<Images> made_;
+  Mbarrier ready_;
+};
+
+// After the last block no warp reads Q, so O leaves through its rows: each warp has 16 of its own. `map`: makes O's.
+template <class Mine, class MapOf>
+void store(Warpgroups<groups>& g, Mine& mine, const In& in, const MapOf& map, const U32& row, const U32& head_of_q) {
+  std::vector<F32> inverse;
+  for (int r = 0; r < rows_of_lane; ++r) inverse.push_back(rcp_approx_ftz(mine.total(r)));
+  const auto out = cvt<bf16>(make_registers<Mine::Values::elements>(
+      [&](int i) { return mine.value(i) * inverse[std::size_t(row_of(i))]; }));
+  for (int c = 0; c < head; c += 16) {
+    const auto at = out.operands().begin() + c / 4;
+    g.stmatrix<Fragment<bf16, 16, 16>>(in.q, mine.first(), c, Registers<bf16, 8>(g.recorder(), {at, at + 4}));
+  }
+  g.fence_proxy_async();
+  g.each_warp([&](Warp w) {
+    w.sync();
+    w.elect([&](Thread t) {
+      const Map to = map(t);
+      for (int c = 0; c < head; c += span)
+        t.cp_async_bulk_tensor(to.at(0, row + mine.first(), c / span, head_of_q),
+                               in.q.columns<span>(c).address + mine.first() * QTile::row_pitch);
+      t.commit_stores();
+      t.wait_stores_read(0);
+    });
+  });
+}
+
+template <class Batch, class Visible>
+Kernel build(const std::string& name, Target target) {
   KernelBuilder attention(name, target, warps<4 * (groups + 1)>);
   attention.minnctapersm(1);
-  const auto given = declare(attention, parameter_list);
-  const U32 m = given["m"_arg], n = given["n"_arg];
-  Inputs in(attention);
+  const Batch batch(attention);
+  const auto see = Visible::maker(attention);
+  In in(attention);
 
   // Causal rows with the most keys begin first.
   const U32 row = (attention.nctaid.x - attention.ctaid.x - 1) * rows, head_of_q = attention.ctaid.y;
-  const auto visible = seen(row, m, n);
-  using Visible = std::remove_cvref_t<decltype(visible)>;
-  const U32 last = visible.last(), whole = visible.whole();
-  const Pred are_two_cut = whole < last;
+  std::optional<Visible> of_all;  // where all roles know the extents
+  if constexpr (!Batch::is_ragged) of_all.emplace(see(batch.extents(row)));
+  const auto visible_to = [&](auto& scope) -> Visible {
+    if constexpr (Batch::is_ragged) {
+      const Extents of = batch.extents(scope, row);
+      scope.exit_when(of.row >= of.m || of.n == 0);
+      return see(of);
+    } else {
+      return *of_all;
+    }
+  };
 
   attention.role("softmax", warpgroups<0, groups>, [&](Warpgroups<groups>& g) {
     take_registers<240>(g);
-    Rows<Visible> mine(g, in, visible);
-    mine.begin(last);
-    if (Visible::cuts_two) g.when(are_two_cut, [&] { mine.step(true, last - 1); });
-    g.loop(whole, [&](U32 i) { mine.step(false, whole - 1 - i); });
+    const Visible visible = visible_to(g);
+    Rows<groups, stages, typename Visible::Seen> mine(
+        g, in, [&](const U32& of_tile, const U32& column) { return visible.seen(of_tile, column); });
+    mine.begin(visible.last());
+    visible.others(g, [&](const auto& cut, const U32& block) { mine.step(cut, block); });
     mine.end();
-    mine.store(given["O"_arg], row, head_of_q);
+    store(g, mine, in, [&](Thread& t) { return batch.map(t, of_o); }, row, head_of_q);
   });
   attention.role("load", warpgroup<groups>, [&](Warpgroup& g) {
     g.setmaxnreg_dec<24>();
+    const Visible visible = visible_to(g);
+    batch.make_maps(g, visible.of);
     g.elect([&](Thread t) {
-      const U32 head_of_k = head_of_q / given["sharing"_arg];
+      const U32 head_of_k = batch.head_of_k(head_of_q);
+      const Map Q = batch.map(t, of_q), K = batch.map(t, of_k), V = batch.map(t, of_v);
       t.expect_tx(in.q_full, QTile::transaction_bytes);
-      t.tma_load(in.q, given["Q"_arg].at(0, row, 0, head_of_q), in.q_full);
+      t.tma_load(in.q, Q.at(0, row, 0, head_of_q), in.q_full);
       const auto load_k = [&](const U32& block) {
         auto k = in.k.acquire(t);
-        t.tma_load(k.get<KTile>(), given["K"_arg].at(0, block * keys, 0, head_of_k), k.full);
+        t.tma_load(k.get<KTile>(), K.at(0, block * keys, 0, head_of_k), k.full);
       };
       const auto load_v = [&](const U32& block) {
         auto v = in.v.acquire(t);
-        t.tma_load(v.get<VTile>(), given["V"_arg].at(0, block * keys, 0, head_of_k), v.full);
+        t.tma_load(v.get<VTile>(), V.at(0, block * keys, 0, head_of_k), v.full);
       };
-      const auto step = [&](const U32& block) {
+      load_k(visible.last());
+      visible.others(t, [&](const auto&, const U32& block) {
         load_k(block);
         load_v(block + 1);
-      };
-      load_k(last);
-      // The same loops as those of the other role: that they end together is then plain.
-      if (Visible::cuts_two) t.when(are_two_cut, [&] { step(last - 1); });
-      t.loop(whole, [&](U32 i) { step(whole - 1 - i); });
-      load_v(attention.constant(0));
+      });
+      load_v(visible.first());
     });
   });
   return attention.build();
 }
 
-constexpr std::array options{SizeOption{"m", 512, "rows of Q and O of a head"},
-                             SizeOption{"n", 512, "rows of K and V of a head: the keys"},
-                             SizeOption{"heads", 2, "heads of Q and O, those of a batch one after the other"},
-                             SizeOption{"sharing", 1, "heads of Q that share one of K and V"}};
+constexpr auto options = head_options(2);
+constexpr std::array window_options{options[0], options[1], options[2], options[3],
+                                    SizeOption{"window", 128, "keys that a row sees, its own and those before it"}};
+constexpr std::array sequences_options{
+    SizeOption{"m", 512, "rows of Q and O of the longest sequence"},
+    SizeOption{"n", 512, "rows of K and V of the sequence with the most keys"},
+    SizeOption{"batch", 3, "sequences, each shorter than the one before it"},
+    SizeOption{"heads", 2, "heads of Q and O"},
+    options[3],
+    SizeOption{"causal", 1, "1: a row sees the keys so far, as in attention_wgmma_causal; 0: all of its sequence"},
+    SizeOption{"window", 0, "of these the last ones, so many at most; 0: all"}};
 
-launch::TensorMap map_of(const char* buffer, std::uint64_t rows_of_head, std::uint64_t heads, int box_rows,
-                         int box_spans) {
-  constexpr std::uint64_t bytes = bf16::bits / 8;
-  launch::TensorMap map;
-  map.buffer = buffer;
-  map.rank = 4;
-  map.dims = {span, rows_of_head, head / span, heads, 1};
-  map.strides = {0, head * bytes, span * bytes, rows_of_head * head * bytes, 0};
-  map.box = {span, std::uint32_t(box_rows), std::uint32_t(box_spans), 1, 1};
-  map.swizzle = QTile::swizzle;
-  return map;
+template <class Visible, class... More>
+launch::Contract problem(const Kernel& kernel, const Sizes& sizes, const More&... more) {
+  const std::uint64_t m = sizes.at("m"), n = sizes.at("n");
+  const HeadSizes heads = head_sizes(sizes);
+  launch::Contract c = attention_buffers(m, n, heads);
+  launch_kernel(c, kernel, joined(Heads::parameter_list, Visible::parameter_list),
+                {std::uint32_t(pieces(m, rows)), std::uint32_t(heads.q), 1},
+                "Q"_arg = head_map("Q", m, heads.q, rows), "K"_arg = head_map("K", n, heads.k, keys),
+                "V"_arg = head_map("V", n, heads.k, keys), "O"_arg = head_map("O", m, heads.q, store_rows, 1),
+                "m"_arg = m, "n"_arg = n, "sharing"_arg = std::uint64_t(sizes.at("sharing")), more...);
+  return c;
 }
 
-launch::Contract problem(const Kernel& kernel, const Sizes& sizes) {
-  const std::uint64_t m = sizes.at("m"), n = sizes.at("n"), heads = sizes.at("heads"), sharing = sizes.at("sharing");
-  launch::Contract c = attention_buffers(m, n);
-  if (heads < 1 || heads > 65535)
-    throw diag::InputError("--heads " + std::to_string(heads) + ": must be in [1, 65535]");
-  if (sharing < 1 || heads % sharing != 0)
-    throw diag::InputError("--sharing " + std::to_string(sharing) + ": must divide --heads " + std::to_string(heads));
-  for (launch::Buffer& b : c.buffers)
-    b.shape.insert(b.shape.begin(), b.name == "K" || b.name == "V" ? heads / sharing : heads);
-  launch_kernel(c, kernel, parameter_list, {std::uint32_t(pieces(m, rows)), std::uint32_t(heads), 1},
-                "Q"_arg = map_of("Q", m, heads, rows, head / span),
-                "K"_arg = map_of("K", n, heads / sharing, keys, head / span),
-                "V"_arg = map_of("V", n, heads / sharing, keys, head / span), "O"_arg = map_of("O", m, heads, 16, 1),
-                "m"_arg = m, "n"_arg = n, "sharing"_arg = sharing);
+// Where pieces of these lengths begin, and where the last one ends.
+std::vector<double> offsets_of(const std::vector<std::uint64_t>& lengths) {
+  std::vector<double> offsets{0};
+  for (const std::uint64_t length : lengths) offsets.push_back(offsets.back() + double(length));
+  return offsets;
+}
+
+// Sequences of which each is shorter than the one before it; where there are fewer rows than sequences, some are empty.
+template <class Visible, class... More>
+launch::Contract sequences_problem(const Kernel& kernel, const Sizes& sizes, const More&... more) {
+  const std::uint64_t m = sizes.at("m"), n = sizes.at("n"), batch = sizes.at("batch");
+  const HeadSizes heads = head_sizes(sizes);
+  if (batch < 1 || batch > 65535)
+    throw diag::InputError("--batch " + std::to_string(batch) + ": must be in [1, 65535]");
+  const bool offset = sizes.at("causal") != 0;  // rows are the last of as many positions
+  std::vector<std::uint64_t> row_lengths, key_lengths;
+  for (std::uint64_t left = batch; left > 0; --left) {
+    row_lengths.push_back(m * left / batch);
+    key_lengths.push_back(offset ? row_lengths.back() + pieces((n - m) * left, batch) : pieces(n * left, batch));
+  }
+  const std::vector<double> row_offsets = offsets_of(row_lengths), key_offsets = offsets_of(key_lengths);
+  const auto all_rows = std::uint64_t(row_offsets.back()), all_keys = std::uint64_t(key_offsets.back());
+  launch::Contract c = attention_buffers(all_rows, all_keys, heads);
+  const launch::Dim3 grid{std::uint32_t(pieces(m, rows)), std::uint32_t(heads.q), std::uint32_t(batch)};
+  const auto add = [&](const char* name, const std::vector<double>& values) {
+    add_workspace(c, name, isa::ScalarType::u32, values.size(), launch::Init::Kind::values).init.values = values;
+  };
+  add("row_offsets", row_offsets), add("key_offsets", key_offsets);
+  add_workspace(c, "maps", isa::ScalarType::u8, Sequences::map_bytes * grid.x * grid.y * grid.z);
+  launch::Expectation& attention = c.expectations.front();
+  attention.row_offsets = "row_offsets", attention.key_offsets = "key_offsets";
+  launch_kernel(c, kernel, joined(Sequences::parameter_list, Visible::parameter_list), grid, "Q"_arg = "Q",
+                "K"_arg = "K", "V"_arg = "V", "O"_arg = "O", "row_offsets"_arg = "row_offsets",
+                "key_offsets"_arg = "key_offsets", "m"_arg = all_rows, "n"_arg = all_keys,
+                "sharing"_arg = std::uint64_t(sizes.at("sharing")), "maps"_arg = "maps", more...);
   return c;
+}
+
+constexpr std::uint64_t most_keys = std::uint64_t{1} << 31;
+
+bool is_causal(const Sizes& sizes) {
+  const std::uint64_t causal = sizes.at("causal"), window = sizes.at("window");
+  if (causal > 1) throw diag::InputError("--causal " + std::to_string(causal) + ": must be 0 or 1");
+  if (causal == 0 && window != 0)
+    throw diag::InputError("--window " + std::to_string(window) + ": must be 0 with --causal 0");
+  return causal == 1;
 }
 
 }  // namespace
 
 std::span<const SizeOption> attention_wgmma_options() { return options; }
+std::span<const SizeOption> attention_wgmma_window_options() { return window_options; }
+std::span<const SizeOption> attention_wgmma_varlen_options() { return sequences_options; }
 
-Kernel attention_wgmma(Target target, const Sizes&) {
-  return build("attention_wgmma", target, [](const U32&, const U32&, const U32& n) { return AllKeys{n}; });
+Kernel attention_wgmma(Target target, const Sizes&) { return build<Heads, AllKeys>("attention_wgmma", target); }
+launch::Contract attention_wgmma_problem(const Kernel& kernel, const Sizes& sizes) {
+  return problem<AllKeys>(kernel, sizes);
 }
-launch::Contract attention_wgmma_problem(const Kernel& kernel, const Sizes& sizes) { return problem(kernel, sizes); }
 
 Kernel attention_wgmma_causal(Target target, const Sizes&) {
-  return build("attention_wgmma_causal", target, [](const U32& row, const U32& m, const U32& n) {
-    return KeysSoFar{n, n - m, row};
-  });
+  return build<Heads, KeysSoFar>("attention_wgmma_causal", target);
 }
 launch::Contract attention_wgmma_causal_problem(const Kernel& kernel, const Sizes& sizes) {
-  return causal_problem(problem, kernel, sizes);
+  return causal_problem(problem<KeysSoFar>, kernel, sizes);
+}
+
+Kernel attention_wgmma_window(Target target, const Sizes&) {
+  return build<Heads, LastKeys>("attention_wgmma_window", target);
+}
+launch::Contract attention_wgmma_window_problem(const Kernel& kernel, const Sizes& sizes) {
+  const std::uint64_t window = sizes.at("window");
+  check_extent("window", window);
+  const auto make = [](const Kernel& k, const Sizes& of) {
+    return problem<LastKeys>(k, of, "window"_arg = std::uint64_t(of.at("window")));
+  };
+  launch::Contract c = causal_problem(make, kernel, sizes);
+  c.expectations.front().window = window;
+  return c;
+}
+
+Kernel attention_wgmma_varlen(Target target, const Sizes& sizes) {
+  if (is_causal(sizes)) return build<Sequences, LastKeys>("attention_wgmma_varlen", target);
+  return build<Sequences, AllKeys>("attention_wgmma_varlen", target);
+}
+launch::Contract attention_wgmma_varlen_problem(const Kernel& kernel, const Sizes& sizes) {
+  if (!is_causal(sizes)) return sequences_problem<AllKeys>(kernel, sizes);
+  const std::uint64_t window = sizes.at("window");
+  const auto make = [](const Kernel& k, const Sizes& of) {
+    const std::uint64_t given = of.at("window");
+    return sequences_problem<LastKeys>(k, of, "window"_arg = given == 0 ? most_keys : given);
+  };
+  launch::Contract c = causal_problem(make, kernel, sizes);
+  c.expectations.front().window = window;
+  return c;
 }
 
 }  // namespace kiln::kernels

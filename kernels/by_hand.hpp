@@ -5,23 +5,40 @@
 
 namespace kiln::kernels {
 
-/// Attention, one head: O = softmax(Q * K^T / sqrt(head)) * V, of all keys. The options --m and --n.
+/// Attention of many heads: O = softmax(Q * K^T / sqrt(head)) * V, of all keys. The options --m, --n, --heads and
+/// --sharing.
 std::span<const dsl::SizeOption> attention_options();
-/// Q[m, 128], K[n, 128], V[n, 128] and O[m, 128] in bf16.
+/// Q[heads, m, 128], K[heads / sharing, n, 128], V like K, O like Q in bf16. Throws diag::InputError for heads that are
+/// not shared evenly.
 dsl::Kernel attention(isa::Target, const dsl::Sizes&);
 launch::Contract attention_problem(const dsl::Kernel&, const dsl::Sizes&);
 /// The same where row i sees the first n - m + i + 1 keys. The problem throws diag::InputError for more rows than keys.
 dsl::Kernel attention_causal(isa::Target, const dsl::Sizes&);
 launch::Contract attention_causal_problem(const dsl::Kernel&, const dsl::Sizes&);
 
-/// Attention of many heads on sm_90a, by wgmma: Q[heads, m, 128], K[heads / sharing, n, 128], V like K, O like Q in bf16.
-/// The options --m, --n, --heads and --sharing. The problem throws diag::InputError for heads that are not shared evenly.
+/// The same on sm_90a, by wgmma.
 std::span<const dsl::SizeOption> attention_wgmma_options();
 dsl::Kernel attention_wgmma(isa::Target, const dsl::Sizes&);
 launch::Contract attention_wgmma_problem(const dsl::Kernel&, const dsl::Sizes&);
 /// The same where row i of a head sees the first n - m + i + 1 keys, as attention_causal.
 dsl::Kernel attention_wgmma_causal(isa::Target, const dsl::Sizes&);
 launch::Contract attention_wgmma_causal_problem(const dsl::Kernel&, const dsl::Sizes&);
+/// The same where a row sees the last of these keys, as many as --window says.
+std::span<const dsl::SizeOption> attention_wgmma_window_options();
+dsl::Kernel attention_wgmma_window(isa::Target, const dsl::Sizes&);
+launch::Contract attention_wgmma_window_problem(const dsl::Kernel&, const dsl::Sizes&);
+/// The same of sequences of any lengths, which follow one another in the rows of each head: two lists of offsets say
+/// where their rows and keys begin, and where those of the last one end. The options --m, --n, --batch, --heads,
+/// --sharing, --causal and --window. A sequence without keys has no rows.
+std::span<const dsl::SizeOption> attention_wgmma_varlen_options();
+dsl::Kernel attention_wgmma_varlen(isa::Target, const dsl::Sizes&);
+launch::Contract attention_wgmma_varlen_problem(const dsl::Kernel&, const dsl::Sizes&);
+/// A row for each sequence and head, Q[batch, heads, 128] and O like it, of keys and values in pages, K[pages, page,
+/// heads / sharing, 128] and V like K: a table has the pages of each sequence, a list how many keys it has. The options
+/// --batch, --n, --heads, --sharing, --page and --splits.
+std::span<const dsl::SizeOption> attention_wgmma_decode_options();
+dsl::Kernel attention_wgmma_decode(isa::Target, const dsl::Sizes&);
+launch::Contract attention_wgmma_decode_problem(const dsl::Kernel&, const dsl::Sizes&);
 
 /// A convolution of sequences with three taps: D[m, n] = sum over t of W[t, m] * X[n + t - 1], inside n's sequence. The
 /// options --m, --n, --k and --sequence.

@@ -155,6 +155,16 @@ struct Expectation {
   // convolution: D[m, n], the sum over taps t of A[t, m] * B[n + t - taps / 2], where that is of n's sequence.
   double scale = 0;            // attention: 0: 1 / sqrt(K)
   bool causal = false;         // attention: row i sees the first N - M + i + 1 keys, and M is at most N
+  std::uint64_t window = 0;    // causal attention: of these the last ones, so many at most; 0: all
+  // attention, u32s: where the rows and the keys of each sequence begin, from 0 on, and where the last one's end. M and N
+  // are those of a sequence. Both or neither.
+  std::string row_offsets{}, key_offsets{};
+  // attention, u32s: B and C are pages of keys, [pages, keys of a page, heads, K]; row i of this has the pages of sequence
+  // i, one after the other. A[sequences, heads, K] is then a row for each of them, the last of its positions.
+  std::string pages{};
+  // attention of pages, u32s: how many keys each sequence has. What follows them in its last page may be anything: the
+  // kernel does not read it.
+  std::string lengths{};
   std::uint64_t sequence = 0;  // convolution: positions of one
 };
 

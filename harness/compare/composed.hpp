@@ -21,7 +21,6 @@ struct Composed {
 const launch::Buffer& matrix_buffer(const launch::Contract&, const std::string& name);
 
 /// Throws InputError where buffers are missing or do not fit.
-void check_attention(const launch::Contract&, const launch::Expectation&);
 void check_swiglu(const launch::Contract&, const launch::Expectation&);
 void check_absmax(const launch::Contract&, const launch::Expectation&);
 
@@ -33,7 +32,7 @@ void check_convolution(const launch::Contract&, const launch::Expectation&);
 /// The gemm that it is: weights as [M, taps * K], and of each position what its taps see, as [N, taps * K].
 launch::Contract gemm_of_convolution(const launch::Contract&, const launch::Expectation&);
 
-/// softmax(scale * A * B^T) * C.
+/// softmax(scale * A * B^T) * C, of each head and sequence.
 Composed attention_of(const launch::Contract&, const launch::Expectation&, Accumulation = Accumulation::tensor_core);
 /// silu(A * B^T) * (A * C^T).
 Composed swiglu_of(const launch::Contract&, const launch::Expectation&, Accumulation = Accumulation::tensor_core);

@@ -168,6 +168,11 @@ Json attention_json(const launch::Expectation& e) {
   Json j = {{"q", e.a}, {"k", e.b}, {"v", e.c}};
   if (e.scale != 0) j["scale"] = e.scale;
   if (e.causal) j["causal"] = true;
+  if (e.window != 0) j["window"] = e.window;
+  if (!e.row_offsets.empty()) j["row_offsets"] = e.row_offsets;
+  if (!e.key_offsets.empty()) j["key_offsets"] = e.key_offsets;
+  if (!e.pages.empty()) j["pages"] = e.pages;
+  if (!e.lengths.empty()) j["lengths"] = e.lengths;
   return j;
 }
 

@@ -10,6 +10,7 @@
 #include "harness/compare/compare.hpp"
 #include "harness/compare/composed.hpp"
 #include "harness/contract/contract_reader.hpp"
+#include "harness/problem/attention_parts.hpp"
 #include "harness/problem/gemm_problem.hpp"
 #include "harness/problem/parts.hpp"
 
@@ -77,7 +78,7 @@ void read_copy(const JsonNode& all, const JsonNode& node, Expectation& e, const 
 }
 
 void read_attention(const JsonNode& node, Expectation& e, const Contract& contract) {
-  node.expect_object({"q", "k", "v", "scale", "causal"});
+  node.expect_object({"q", "k", "v", "scale", "causal", "window", "row_offsets", "key_offsets", "pages", "lengths"});
   e.kind = Expectation::Kind::attention;
   e.a = read_buffer_name(node.at("q"), contract).name;
   e.b = read_buffer_name(node.at("k"), contract).name;
@@ -88,6 +89,12 @@ void read_attention(const JsonNode& node, Expectation& e, const Contract& contra
       v.fail("must not be 0; leave it out for 1 / sqrt(K); got {}", v.shown());
   });
   node.when("causal", [&](const JsonNode& v) { e.causal = v.truth(); });
+  node.when("window", [&](const JsonNode& v) { e.window = v.whole(1); });
+  const auto name = [&](const char* key, std::string& to) {
+    node.when(key, [&](const JsonNode& v) { to = read_buffer_name(v, contract).name; });
+  };
+  name("row_offsets", e.row_offsets), name("key_offsets", e.key_offsets);
+  name("pages", e.pages), name("lengths", e.lengths);
   check_at(node, [&] { check_attention(contract, e); });
 }
 

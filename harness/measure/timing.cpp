@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/problem/attention_parts.hpp"
 #include "harness/problem/gemm_problem.hpp"
 #include "harness/problem/parts.hpp"
 
@@ -59,14 +60,9 @@ Work work_of(const Contract& contract, const Expectation& e) {
     case Kind::copy:
       return {0, double(contract.at(e.a).size()) + double(contract.at(e.output).size()), "bytes read and written", {}};
     case Kind::attention: {
-      const bool has_heads = contract.at(e.a).shape.size() == 3;
-      const std::size_t first = has_heads ? 1 : 0;  // extent of a head
-      const double heads = has_heads ? rows : 1, queries = extent(contract, e.a, first);
-      const double keys = extent(contract, e.b, first), of_q = extent(contract, e.a, first + 1);
-      return {heads * (product(queries, keys, of_q) + product(queries, extent(contract, e.c, first + 1), keys)),
-              0,
-              "2 * M * N * (K + L) of each head, two products; the softmax not counted",
-              {}};
+      const AttentionWork work = attention_work(contract, e);
+      if (!e.pages.empty()) return {0, work.bytes, "bytes of keys and values, of each sequence once", {}};
+      return {work.flops, 0, "2 * M * N * (K + L) of each head, two products; the softmax not counted", {}};
     }
     case Kind::swiglu:
       return {2 * product(rows, extent(contract, e.b, 0), depth), 0, "4 * M * N * K, two products", {}};

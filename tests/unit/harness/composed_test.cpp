@@ -41,10 +41,12 @@ template <class WeightOf>
 void run_attention(Contract& c, double scale, WeightOf weight_of) {
   const Matrix q = values(c.buffers[0]), keys = values(c.buffers[1]), v = values(c.buffers[2]);
   launch::Buffer& o = c.buffers[3];
-  for (std::uint64_t i = 0; i < m; ++i) {
+  const Expectation& e = c.expectations[0];
+  for (std::uint64_t i = 0; i < q.rows; ++i) {
     std::vector<float> sums(l);
     float total = 0;
-    for (std::uint64_t j = 0; j < (c.expectations[0].causal ? n - m + i + 1 : n); ++j) {
+    const std::uint64_t end = e.causal ? keys.rows - q.rows + i + 1 : keys.rows;
+    for (std::uint64_t j = e.window != 0 && e.window < end ? end - e.window : 0; j < end; ++j) {
       double score = 0;
       for (std::uint64_t x = 0; x < k; ++x) score += q.at[i * k + x] * keys.at[j * k + x];
       const float weight = weight_of(j, float(std::exp(scale * score)));
@@ -136,6 +138,118 @@ TEST_CASE("attention of several heads is that of each head, with the head of K a
   CHECK(wrong.worst[0] == 3);
 }
 
+TEST_CASE("in a window a row sees the last keys of those so far, itself among them") {
+  Contract c = attention();
+  c.expectations[0].causal = true;
+  const double scale = 1 / std::sqrt(double(k));
+  for (const std::uint64_t window : {1, 7, 37, 100}) {
+    CAPTURE(window);
+    c.expectations[0].window = window;
+    run_attention(c, scale, as_it_is);
+    CHECK(compared(c).pass);
+    c.expectations[0].window = window + 1;
+    CHECK(compared(c).pass == (window == 100));
+  }
+  c.expectations[0].window = 7;
+  run_attention(c, scale, [](std::uint64_t j, float w) { return j == n - 7 ? 0 : w; });  // the last row's first
+  CHECK_FALSE(compared(c).pass);
+}
+
+// Rows `first` to `end` of a buffer, whatever its other extents are.
+launch::Buffer rows_of(const launch::Buffer& all, std::uint64_t first, std::uint64_t end) {
+  launch::Buffer out = all;
+  const std::uint64_t row = all.shape.back() * 2;
+  out.shape = {end - first, all.shape.back()};
+  out.bytes.assign(all.bytes.begin() + std::ptrdiff_t(first * row), all.bytes.begin() + std::ptrdiff_t(end * row));
+  return out;
+}
+void put_rows(launch::Buffer& all, std::uint64_t first, const launch::Buffer& rows) {
+  const std::uint64_t row = all.shape.back() * 2;
+  std::copy(rows.bytes.begin(), rows.bytes.end(), all.bytes.begin() + std::ptrdiff_t(first * row));
+}
+launch::Buffer numbers(const char* name, std::vector<std::uint64_t> shape, const std::vector<std::uint64_t>& values) {
+  launch::Buffer b{name, ScalarType::u32, std::move(shape)};
+  b.bytes.resize(b.size());
+  for (std::uint64_t i = 0; i < values.size(); ++i) store_element(b.bytes, b.dtype, i, values[i]);
+  return b;
+}
+
+TEST_CASE("offsets cut rows and keys into sequences, of which each is attention by itself") {
+  Contract all = attention();
+  for (launch::Buffer& b : all.buffers) b = test::normal(b.name.c_str(), b.dtype, {2, b.shape[0], b.shape[1]});
+  all.buffers.push_back(numbers("rows", {4}, {0, 2, 2, m}));
+  all.buffers.push_back(numbers("keys", {4}, {0, 15, 16, n}));
+  all.expectations[0].row_offsets = "rows", all.expectations[0].key_offsets = "keys";
+  const auto run_part = [&](std::uint64_t head, std::uint64_t row, std::uint64_t rows_end, std::uint64_t key,
+                            std::uint64_t keys_end) {
+    Contract one = attention();
+    one.expectations[0].causal = all.expectations[0].causal;
+    const std::uint64_t q = head * m, at = head * n;
+    one.buffers = {rows_of(all.at("Q"), q + row, q + rows_end), rows_of(all.at("K"), at + key, at + keys_end),
+                   rows_of(all.at("V"), at + key, at + keys_end), rows_of(all.at("O"), q + row, q + rows_end)};
+    run_attention(one, 1 / std::sqrt(double(k)), as_it_is);
+    put_rows(all.at("O"), q + row, one.at("O"));
+  };
+  for (const bool causal : {false, true}) {
+    all.expectations[0].causal = causal;
+    for (std::uint64_t head = 0; head < 2; ++head) run_part(head, 0, 2, 0, 15), run_part(head, 2, m, 16, n);
+    CHECK(compared(all).pass);
+    run_part(1, 2, m, 15, n);  // a key of the sequence before
+    const Comparison wrong = compared(all);
+    CHECK_FALSE(wrong.pass);
+    CHECK(wrong.worst[0] == 1);
+    CHECK(wrong.worst[1] >= 2);
+  }
+  all.at("keys") = numbers("keys", {4}, {0, 15, 16, n - 1});
+  CHECK(contains(error_of([&] { compared(all); }), "offsets go from 0 to 40 and never down"));
+  all.at("keys") = numbers("keys", {4}, {0, 15, n - 2, n});
+  CHECK(error_of([&] { compared(all); }) == "sequence 2 has 3 rows and 2 keys: each row must see one");
+}
+
+TEST_CASE("pages have the keys of a sequence in the order of its table, as many as its length says") {
+  constexpr std::uint64_t page = 16, heads = 2, pages = 5;
+  Contract all = attention();
+  for (launch::Buffer& b : all.buffers) {
+    const bool is_paged = b.name == "K" || b.name == "V";
+    b = is_paged ? test::normal(b.name.c_str(), b.dtype, {pages, page, heads, b.shape[1]})
+                 : test::normal(b.name.c_str(), b.dtype, {2, 2 * heads, b.shape[1]});
+  }
+  all.buffers.push_back(numbers("table", {2, 3}, {4, 0, 2, 3, 1, 0}));
+  all.buffers.push_back(numbers("lengths", {2}, {33, 5}));
+  all.expectations[0].pages = "table", all.expectations[0].lengths = "lengths";
+  const std::vector<std::vector<std::uint64_t>> tables{{4, 0, 2}, {3, 1, 0}};
+  const auto run_row = [&](std::uint64_t sequence, std::uint64_t head, std::uint64_t keys) {
+    Contract one = attention();
+    one.at("K").shape[0] = one.at("V").shape[0] = keys;
+    for (const char* name : {"K", "V"}) {
+      launch::Buffer& b = one.at(name);
+      b.bytes.resize(b.size());
+      for (std::uint64_t j = 0; j < keys; ++j) {
+        const std::uint64_t row = (tables[sequence][j / page] * page + j % page) * heads + head / 2;
+        put_rows(b, j, rows_of(all.at(name), row, row + 1));
+      }
+    }
+    const std::uint64_t row = sequence * 2 * heads + head;
+    one.at("Q") = rows_of(all.at("Q"), row, row + 1), one.at("O") = rows_of(all.at("O"), row, row + 1);
+    run_attention(one, 1 / std::sqrt(double(k)), as_it_is);
+    put_rows(all.at("O"), row, one.at("O"));
+  };
+  for (std::uint64_t head = 0; head < 2 * heads; ++head) run_row(0, head, 33), run_row(1, head, 5);
+  const Comparison right = compared(all);
+  CHECK(right.pass);
+  CHECK(right.elements == 2 * 2 * heads * l);
+  run_row(1, 3, 6);
+  const Comparison wrong = compared(all);
+  CHECK_FALSE(wrong.pass);
+  CHECK(wrong.worst[0] == 1);
+  CHECK(wrong.worst[1] == 3);
+  all.at("lengths") = numbers("lengths", {2}, {49, 5});
+  CHECK(contains(error_of([&] { compared(all); }), "sequence 0 has 49 keys; must be in [1, 48]"));
+  all.at("lengths") = numbers("lengths", {2}, {33, 5});
+  all.at("table") = numbers("table", {2, 3}, {4, 0, 5, 3, 1, 0});
+  CHECK(contains(error_of([&] { compared(all); }), "sequence 0 has page 5; K has 5"));
+}
+
 TEST_CASE("attention with scores too large for f32 is bounded by the values themselves") {
   Contract c = attention();
   c.expectations[0].scale = 1e8;
@@ -224,7 +338,8 @@ std::string contract_with(const std::string& expectation) {
              "W": {"dtype": "f32", "shape": [6, 3]},
              "O": {"dtype": "bf16", "shape": [4, 3]}, "D": {"dtype": "f32", "shape": [4, 6]},
              "Q3": {"dtype": "bf16", "shape": [4, 4, 8]}, "K3": {"dtype": "bf16", "shape": [3, 6, 8]},
-             "O3": {"dtype": "bf16", "shape": [4, 4, 8]}}, "expect": )" +
+             "O3": {"dtype": "bf16", "shape": [4, 4, 8]}, "K4": {"dtype": "bf16", "shape": [6, 16, 2, 8]},
+             "N": {"dtype": "u32", "shape": [4]}, "P": {"dtype": "u32", "shape": [4, 2]}}, "expect": )" +
          expectation + "}";
 }
 Contract read(const std::string& expectation) { return read_contract(contract_with(expectation), "l.json"); }
@@ -241,6 +356,12 @@ TEST_CASE("attention, swiglu and absmax are read, and written as they were read"
   const Contract causal = read(R"({"O": {"attention": {"q": "Q", "k": "K", "v": "V", "causal": true}}})");
   CHECK(causal.expectations[0].causal);
   CHECK(contains(write_contract(causal), R"("attention": {"q": "Q", "k": "K", "v": "V", "causal": true})"));
+  for (const char* more : {R"("causal": true, "window": 3)", R"("row_offsets": "N", "key_offsets": "N")"}) {
+    const std::string text = R"("attention": {"q": "Q", "k": "K", "v": "V", )" + std::string(more) + "}";
+    CHECK(contains(write_contract(read(R"({"O": {)" + text + "}}")), text));
+  }
+  const std::string paged = R"("attention": {"q": "Q3", "k": "K4", "v": "K4", "pages": "P", "lengths": "N"})";
+  CHECK(contains(write_contract(read(R"({"O3": {)" + paged + "}}")), paged));
   const Contract plain = read(R"({"O": {"attention": {"q": "Q", "k": "K", "v": "V"}}})");
   CHECK(plain.expectations[0].scale == 0);
   CHECK(contains(write_contract(plain), R"("attention": {"q": "Q", "k": "K", "v": "V"})"));
@@ -273,6 +394,15 @@ TEST_CASE("what does not fit attention, swiglu or absmax is refused") {
                  "as many heads of Q3 must share each of K3"));
   CHECK(contains(error_for(R"({"O3": {"attention": {"q": "K3", "k": "K3", "v": "K3"}}})"),
                  "O3 must be 3 x 6 x 8; it is 4 x 4 x 8"));
+  CHECK(contains(attention_of(R"({"q": "Q", "k": "K", "v": "V", "window": 3})"), "a window is one of causal attention"));
+  CHECK(contains(attention_of(R"({"q": "Q", "k": "K", "v": "V", "row_offsets": "N"})"), "are given together"));
+  CHECK(contains(attention_of(R"({"q": "Q", "k": "K", "v": "V", "row_offsets": "N", "key_offsets": "P"})"),
+                 "buffer P: offsets are u32, [4]; it is [4, 2]"));
+  CHECK(contains(attention_of(R"({"q": "Q", "k": "K", "v": "V", "pages": "P"})"), "are given together"));
+  CHECK(contains(attention_of(R"({"q": "Q", "k": "K", "v": "V", "pages": "P", "lengths": "N"})"),
+                 "attention of pages has Q and O of three extents, K and V of four"));
+  CHECK(contains(error_for(R"({"O3": {"attention": {"q": "Q3", "k": "K4", "v": "K4", "pages": "P", "lengths": "P"}}})"),
+                 "buffer P: lengths are u32, [4]"));
   CHECK(contains(error_for(R"({"D": {"swiglu": {"a": "Q", "gate": "K", "up": "Q"}}})"), "D must be 4 x 4"));
   CHECK(contains(error_for(R"({"D": {"swiglu": {"a": "Q", "gate": "K"}}})"), "/expect/D/swiglu"));
   CHECK(contains(error_for(R"({"D": {"copy": "D", "swiglu": {"a": "Q", "gate": "K", "up": "K"}}})"),

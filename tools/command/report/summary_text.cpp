@@ -95,7 +95,9 @@ std::string formula(const launch::Expectation& e) {
     case Kind::gemm: return fmt::format("{} = {}", e.output, gemm_formula(e));
     case Kind::copy: return fmt::format("{} = {}", e.output, e.a);
     case Kind::attention:
-      return fmt::format("{} = softmax({} * {}^T{}) * {}", e.output, e.a, e.b, e.causal ? ", causal" : "", e.c);
+      return fmt::format("{} = softmax({} * {}^T{}{}{}) * {}", e.output, e.a, e.b, e.causal ? ", causal" : "",
+                         e.window != 0 ? fmt::format(", the last {}", e.window) : "",
+                         e.pages.empty() ? "" : ", in pages", e.c);
     case Kind::convolution:
       return fmt::format("{} = {} convolved with {} in sequences of {}", e.output, e.b, e.a, e.sequence);
     case Kind::swiglu: return fmt::format("{} = silu({} * {}^T) * ({} * {}^T)", e.output, e.a, e.b, e.a, e.c);
