@@ -169,7 +169,9 @@ TEST_CASE("every kernel that sm_90a can run gives the right result there, the sa
       verifier::check_synchronisation(p.module, explored, &p.contract);
       INFO(diag::render_text(explored));
       CHECK_FALSE(explored.incomplete());
-      for (const diag::Diagnostic& d : explored.all()) CHECK(d.slug == "mbarrier-scope");
+      // A note names an assumption: no launch says what tensor maps hold that a kernel makes.
+      for (const diag::Diagnostic& d : explored.all())
+        if (d.severity != diag::Severity::note) CHECK(d.slug == "mbarrier-scope");
       for (int seed = 2; seed < 20; ++seed) {
         CAPTURE(seed);
         REQUIRE(digest(run(p, std::uint64_t(seed), strategies[seed % std::size(strategies)])) == digest(first));
