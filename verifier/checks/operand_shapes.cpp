@@ -87,6 +87,14 @@ bool is_fragment(const ir::Code& code, const ir::Argument& a, std::initializer_l
   });
 }
 
+bool is_fragment_of_32_bits(const ir::Code& code, const ir::Argument& a, Others others) {
+  if (a.kind != Kind::vector || !is_packed(code, a)) return false;
+  const auto parts = code.components(a);
+  return std::all_of(parts.begin(), parts.end(), [&](const ir::Argument& c) {
+    return c.kind == Kind::reg ? isa::bits(type_of(code, c)) == 32 : takes(others, c);
+  });
+}
+
 bool is_scale_selector(const ir::Code& code, const OperandSlot& byte, const ir::Argument& a, std::int64_t last_thread) {
   if (a.kind != Kind::vector || a.count != 2) return false;
   const auto parts = code.components(a);
