@@ -65,18 +65,27 @@ bool is_mbarrier(const Given& g) {
 
 bool is_narrow(const Given& g) { return is_int32(g.type) || g.type == ScalarType::f32; }
 
-// In braces ptxas takes 1, 2, 4 or 8 of them, and uses the first.
+bool is_8_bit_float(ScalarType t) { return t == ScalarType::e4m3 || t == ScalarType::e5m2; }
+
+int sm_of(const Given& g) {
+  const auto target = g.code.module->target();
+  return target ? target->sm : 0;
+}
+
+// In braces ptxas takes 1, 2, 4 or 8 of them, and uses the first; of metadata of 8-bit floats from sm_120 on, and one as the
+// reduced value of tcgen05.ld.red.
 bool is_narrow_or_in_braces(const Given& g) {
   if (g.a.kind != Kind::vector) return is_narrow(g);
+  if (g.op.opcode == isa::Opcode::tcgen05_ld_red || g.op.opcode == isa::Opcode::tcgen05_ld_red_spcompress)
+    return g.a.count == 1 && is_vector(g.code, g.a, Others::none);
+  if (is_8_bit_float(g.op.modifiers.types[1]) && sm_of(g) && sm_of(g) < 120) return false;
   return g.a.count <= 8 && std::has_single_bit(unsigned(g.a.count)) && is_vector(g.code, g.a, Others::numbers);
 }
 
 bool is_sparse_metadata(const Given& g) {
   const ScalarType a = g.op.modifiers.types[1];
-  const auto target = g.code.module->target();
-  const int sm = target ? target->sm : 0;
-  const bool may_be_braced = a == ScalarType::bf16 || a == ScalarType::tf32 || (target && sm < 100) ||
-                             (sm >= 120 && (a == ScalarType::e4m3 || a == ScalarType::e5m2));
+  const bool may_be_braced =
+      a == ScalarType::bf16 || a == ScalarType::tf32 || is_8_bit_float(a) || (sm_of(g) && sm_of(g) < 100);
   return is_narrow(g) || (may_be_braced && is_narrow_or_in_braces(g));
 }
 

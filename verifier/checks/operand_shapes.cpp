@@ -176,7 +176,9 @@ bool is_handle(const ir::Code& code, const isa::Modifiers& m, const ir::Argument
   const bool counts = std::count(m.others.begin(), m.others.end(), "counted::bytes") != 0;
   const bool tensor = m.dims != isa::TensorDims::none;
   if (parts.size() != (tensor ? 4u : counts ? 3u : 2u)) return false;
-  if (tensor && (!is_int64(type_of(code, parts[0])) || !is_of_integers(code, parts[3]))) return false;
+  if (tensor && (!is_int64(type_of(code, parts[0])) || !is_of_integers(code, parts[3]) ||
+                 int(parts[3].count) != isa::dimensions(m.dims)))
+    return false;
   return is_int32(type_of(code, parts[tensor])) && is_int64(type_of(code, parts[tensor + 1])) &&
          (!counts || is_int64(type_of(code, parts.back())));
 }
