@@ -1,5 +1,7 @@
 #include "tests/differential/forms_exceptions.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <stdexcept>
 
@@ -48,6 +50,20 @@ Exceptions read_exceptions(const std::string& path, isa::PtxasVersion ptxas) {
                               : Exception::Kind::refuses;
     e.setting = take_field(rest);
     e.instruction = take_field(rest);
+    constexpr std::string_view arrow = " => ";
+    if (const std::size_t at = e.instruction.find(arrow); at != std::string::npos) {
+      e.said = e.instruction.substr(at + arrow.size());
+      e.instruction.erase(at);
+    }
+    constexpr std::string_view but = "not ";
+    if (const std::size_t end = e.instruction.find(": "); e.instruction.starts_with(but) && end != std::string::npos) {
+      for (std::size_t at = but.size(); at < end;) {
+        const std::size_t comma = std::min(e.instruction.find(',', at), end);
+        e.left_out.push_back(e.instruction.substr(at, comma - at));
+        at = comma + 1;
+      }
+      e.instruction.erase(0, end + 2);
+    }
     e.reason = rest;
     e.row = line;
     if ((e.kind == Exception::Kind::refuses && who != "refuses") || e.reason.empty())
@@ -59,13 +75,35 @@ Exceptions read_exceptions(const std::string& path, isa::PtxasVersion ptxas) {
 
 bool is_about(const Exception& e, std::string_view setting, std::string_view instruction) {
   if (instruction.starts_with('@')) instruction.remove_prefix(instruction.find(' ') + 1);
-  return matches(e.setting, setting) && matches(e.instruction, instruction);
+  const auto begins = [&](const std::string& beginning) { return instruction.starts_with(beginning); };
+  return std::none_of(e.left_out.begin(), e.left_out.end(), begins) && matches(e.setting, setting) &&
+         matches(e.instruction, instruction);
+}
+
+bool says(std::string_view refusal, std::string_view text) {
+  const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == ':'; };
+  const auto in_finding = [&](std::string_view finding) {
+    for (std::size_t at = 0; (at = finding.find(text, at)) != finding.npos; ++at) {
+      const std::size_t end = at + text.size();
+      const bool begins = at == 0 || !in_word(finding[at - 1]) || !in_word(text.front());
+      if (begins && (end == finding.size() || !in_word(finding[end]) || !in_word(text.back()))) return true;
+    }
+    return false;
+  };
+  if (text.empty()) return true;
+  constexpr std::string_view next = "]; ";
+  for (;;) {
+    const std::size_t end = refusal.find(next);
+    if (!in_finding(refusal.substr(0, end))) return false;
+    if (end == refusal.npos) return true;
+    refusal.remove_prefix(end + next.size());
+  }
 }
 
 Exception* find_exception(Exceptions& exceptions, Exception::Kind kind, std::string_view setting,
-                          std::string_view instruction) {
+                          std::string_view instruction, std::string_view refusal) {
   for (Exception& e : exceptions) {
-    if (e.kind != kind || !is_about(e, setting, instruction)) continue;
+    if (e.kind != kind || !is_about(e, setting, instruction) || !says(refusal, e.said)) continue;
     ++e.matched;
     return &e;
   }

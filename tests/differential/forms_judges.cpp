@@ -32,25 +32,40 @@ constexpr std::string_view wide_registers = ".reg .b128 q<4>; ";
 constexpr int first_line = 6;
 constexpr std::chrono::seconds timeout{60};
 
+std::string head_of(const Setting& setting) {
+  return fmt::format(".version {}.{}\n.target {}\n{}", setting.version.major, setting.version.minor,
+                     isa::spelling(setting.target), declarations);
+}
+
+std::string registers_of(const Setting& setting) {
+  std::string out(registers);
+  if (setting.version >= isa::lowest_version(isa::Feature::type_128)) out += wide_registers;
+  return out;
+}
+
 // One entry a line, so that a message's line is an instruction's number.
 std::string module_of(const Setting& setting, std::span<const std::string> instructions,
                       std::span<const std::size_t> chosen) {
-  std::string out = fmt::format(".version {}.{}\n.target {}\n{}", setting.version.major, setting.version.minor,
-                                isa::spelling(setting.target), declarations);
-  std::string declared(registers);
-  if (setting.version >= isa::lowest_version(isa::Feature::type_128)) declared += wide_registers;
-  out += fmt::format(".visible .entry empty() {} ret; }}\n", declared);
+  const std::string declared = registers_of(setting);
+  std::string out = head_of(setting) + fmt::format(".visible .entry empty() {} ret; }}\n", declared);
   for (std::size_t n = 0; n < chosen.size(); ++n)
     out += fmt::format(".visible .entry k{}() {}{} ret; }}\n", n, declared, instructions[chosen[n]]);
   return out;
 }
 
+// Each instruction is a text of its own, and all are given to one ptxas: it ends a text at the first fatal error, and reads
+// the other texts. In each the entry stands on another line, so that a message's line is an instruction's number.
 class PtxasJudge {
  public:
   PtxasJudge(const harness::Ptxas& ptxas, const Setting& setting, std::span<const std::string> instructions)
       : ptxas_(ptxas), setting_(setting), instructions_(instructions), refusals_(instructions.size()) {}
 
   std::vector<Refusal> run() {
+    const std::string head = head_of(setting_), declared = registers_of(setting_);
+    harness::write_file(text_of(0), head + ".visible .entry empty() { ret; }\n");
+    for (std::size_t i = 0; i < instructions_.size(); ++i)
+      harness::write_file(text_of(i + 1), fmt::format("{}\n{}.visible .entry k{}() {}{} ret; }}\n", head,
+                                                      std::string(i, '\n'), i, declared, instructions_[i]));
     if (!ask({}).accepted) throw diag::InputError("ptxas refuses an empty kernel for " + spelling(setting_));
     std::vector<std::size_t> all(instructions_.size());
     std::iota(all.begin(), all.end(), std::size_t(0));
@@ -61,13 +76,13 @@ class PtxasJudge {
  private:
   struct Answer {
     bool accepted = false, crashed = false;
-    std::map<std::size_t, std::string> errors{};  // by instruction: first message
-    std::map<std::size_t, std::string> fatal{};
+    std::map<std::size_t, std::string> errors{}, fatal{}, narrow{};  // by instruction: first message; of a narrow address
     std::string unplaced{};
   };
 
-  // Errors of a text with a fatal one are not to be believed, so what is fatal leaves the text and the rest is asked
-  // again; so is what no error named, because later passes of ptxas refuse more. Crashes are narrowed down.
+  // Modifiers in front of a fatal error are counted with those of the next text, so other errors are believed only where
+  // there is no fatal one. What no error named is asked again, because later passes of ptxas refuse more. Crashes are
+  // narrowed down.
   void judge(std::vector<std::size_t> chosen) {
     while (!chosen.empty()) {
       const Answer answer = ask(chosen);
@@ -82,7 +97,8 @@ class PtxasJudge {
   void narrow(const std::vector<std::size_t>& chosen, const Answer& answer) {
     if (chosen.size() == 1) {
       refusals_[chosen[0]] = answer.crashed ? "crash" : answer.unplaced;
-      if (refusals_[chosen[0]].empty()) throw diag::InputError("ptxas refuses without a reason: " + text(chosen));
+      if (refusals_[chosen[0]].empty())
+        throw diag::InputError("ptxas refuses without a reason: " + instructions_[chosen[0]]);
       return;
     }
     const auto middle = chosen.begin() + std::ptrdiff_t(chosen.size() / 2);
@@ -90,33 +106,34 @@ class PtxasJudge {
     judge({middle, chosen.end()});
   }
 
-  std::string text(std::span<const std::size_t> chosen) const { return module_of(setting_, instructions_, chosen); }
+  std::string text_of(std::size_t number) const { return folder_.file(fmt::format("{}.ptx", number)); }
 
   Answer ask(std::span<const std::size_t> chosen) {
-    harness::write_file(folder_.file("forms.ptx"), text(chosen));
-    const auto ran = harness::run_process({ptxas_.path, "-arch=" + isa::spelling(setting_.target), "-o",
-                                           folder_.file("forms.cubin"), folder_.file("forms.ptx")},
-                                          timeout);
+    std::vector<std::string> command{ptxas_.path, "-arch=" + isa::spelling(setting_.target), "-o",
+                                     folder_.file("forms.cubin"), text_of(0)};
+    for (const std::size_t i : chosen) command.push_back(text_of(i + 1));
+    const auto ran = harness::run_process(command, timeout);
     Answer answer;
     answer.accepted = ran.exit_code == 0;
     answer.crashed = ran.signal != 0 || ran.timed_out;
     for (std::string_view rest = ran.err; !rest.empty();) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
-      read_message(rest.substr(0, end), chosen, answer);
+      read_message(rest.substr(0, end), answer);
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
+    // A generic address in a 32-bit register turns all texts down, and only warnings say where there is one.
+    if (answer.unplaced.find("32-Bit ABI") != std::string::npos) answer.errors.merge(answer.narrow);
     return answer;
   }
 
   // "ptxas FILE, line 8; error   : Arguments mismatch for instruction 'mov'", or without a line.
-  static void read_message(std::string_view line, std::span<const std::size_t> chosen, Answer& answer) {
+  void read_message(std::string_view line, Answer& answer) const {
     const std::size_t colon = line.find(" : "), at = line.find(", line ");
     if (colon == line.npos || line.find("Ptx assembly aborted") != line.npos) return;
     const std::string_view head = line.substr(0, colon);
-    // A generic address in a 32-bit register turns the whole text down, and only the warning says where it is.
     const std::string_view narrow_address = "Program uses 32-bit address on line '";
     if (const std::size_t where = line.find(narrow_address); where != line.npos) {
-      if (const auto i = at_line(line.substr(where + narrow_address.size()), chosen)) answer.fatal.emplace(*i, line);
+      if (const auto i = at_line(line.substr(where + narrow_address.size()))) answer.narrow.emplace(*i, line);
       return;
     }
     const bool fatal = head.find("fatal") != head.npos;
@@ -124,18 +141,18 @@ class PtxasJudge {
     const std::string message(line.substr(colon + 3));
     // What ptxas makes of some instructions it reads again, and then counts the lines of that.
     const bool placed = at < colon && head.find("<builtin>") == head.npos;
-    if (const auto i = placed ? at_line(line.substr(at + 7), chosen) : std::nullopt)
+    if (const auto i = placed ? at_line(line.substr(at + 7)) : std::nullopt)
       (fatal ? answer.fatal : answer.errors).emplace(*i, message);
     else
       answer.unplaced = message;
   }
 
   // The instruction on the line whose number a text starts with.
-  static std::optional<std::size_t> at_line(std::string_view text, std::span<const std::size_t> chosen) {
+  std::optional<std::size_t> at_line(std::string_view text) const {
     int number = 0;
     std::from_chars(text.data(), text.data() + text.size(), number);
-    if (number < first_line || number - first_line >= int(chosen.size())) return std::nullopt;
-    return chosen[std::size_t(number - first_line)];
+    if (number < first_line || number - first_line >= int(instructions_.size())) return std::nullopt;
+    return std::size_t(number - first_line);
   }
 
   const harness::Ptxas& ptxas_;

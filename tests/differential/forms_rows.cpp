@@ -52,10 +52,10 @@ void ask_some(const Setting& setting, std::span<const std::string> instructions,
   for (std::size_t i = 0; i < instructions.size(); ++i) {
     if (by_kiln[i].empty() == taken) continue;
     const auto kind = taken ? Exception::Kind::accepts : Exception::Kind::refuses;
-    if (find_exception(exceptions, kind, spelling(setting), instructions[i]))
-      ++tally.excepted;
-    else
-      tally.disagreements.push_back({spelling(setting), instructions[i], taken ? "" : "refused", by_kiln[i]});
+    Disagreement d{spelling(setting), instructions[i], taken ? "" : "refused", by_kiln[i]};
+    const Exception* e = find_exception(exceptions, kind, d.setting, d.instruction, taken ? d.kiln : d.ptxas);
+    if (e) d.row = e->row;
+    (e ? tally.covered : tally.disagreements).push_back(std::move(d));
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <unordered_set>
 
+#include "harness/host/files.hpp"
 #include "ptx/parse/parse.hpp"
 #include "tests/differential/forms_compare.hpp"
 #include "tests/differential/forms_grammar.hpp"
@@ -33,6 +34,52 @@ TEST_CASE("patterns of exceptions") {
   CHECK_FALSE(matches("tcgen05.*.b32", "tcgen05.ld.sync.b32 r1;"));
   CHECK(matches("* ~, [*", "x.y smem, [r1];"));
   CHECK_FALSE(matches("x.y ~, [*", "x.y [smem], [r1];"));
+}
+
+TEST_CASE("an exception leaves out the instructions that it names") {
+  Exception e;
+  e.setting = "*", e.instruction = "*.b8x16*", e.left_out = {"ldmatrix", "tcgen05.cp"};
+  CHECK(is_about(e, "sm_100a@9.0", "atom.b8x16.add.u32 r1, [d2], r3;"));
+  CHECK_FALSE(is_about(e, "sm_100a@9.0", "@p1 ldmatrix.sync.b8x16 {r1}, [smem];"));
+  CHECK_FALSE(is_about(e, "sm_100a@9.0", "tcgen05.cp.b8x16 [r1], d1;"));
+}
+
+TEST_CASE("an exception with words is about what is refused with these alone") {
+  CHECK(says("must not have it; got .row [form-modifiers]", "got .row"));
+  CHECK_FALSE(says("must not have it; got .row_major [form-modifiers]", "got .row"));
+  CHECK_FALSE(says("must not have it; got .row [form-modifiers]; must have it; got 'r1' [form-operands]", "got .row"));
+  CHECK(says("got '[h1]' where an address belongs [form-operands]", "got '[h1]'"));
+  CHECK(says("anything", ""));
+}
+
+TEST_CASE("what ptxas said is kept in a file, for one setting and the same declarations") {
+  const harness::TemporaryFolder folder;
+  const harness::Ptxas ptxas{"/nowhere/ptxas", "13.0.88"};
+  const Setting setting{isa::sm_100a, {9, 0}};
+  Answers written(folder.path(), ptxas, setting);
+  written.add("add.s32 r1, r2;", "Arguments mismatch");
+  written.add("add.s32 r1, r2, r3;", "");
+  written.write();
+  const Answers read(folder.path(), ptxas, setting);
+  CHECK(read.of("add.s32 r1, r2;") == "Arguments mismatch");
+  CHECK(read.of("add.s32 r1, r2, r3;") == "");
+  CHECK_FALSE(read.of("sub.s32 r1, r2, r3;").has_value());
+  CHECK_FALSE(Answers(folder.path(), ptxas, {isa::sm_90a, {9, 0}}).of("add.s32 r1, r2;").has_value());
+  // Known of all of them, so that no ptxas is started.
+  Exceptions none;
+  const Tally tally = compare(ptxas, setting, {"add.s32 r1, r2;", "add.s32 r1, r2, r3;"}, none, {1, &written});
+  CHECK(tally.accepted == 1);
+  CHECK(tally.disagreements.empty());
+}
+
+TEST_CASE("ptxas says of many instructions what it says of each alone") {
+  const harness::Ptxas ptxas = harness::find_ptxas();
+  if (!ptxas.found()) return skip("no ptxas: " + ptxas.missing);
+  const Setting setting{isa::sm_90a, {9, 0}};
+  const auto sample = thinned(all(), 60);
+  const auto together = ask_ptxas(ptxas, setting, sample);
+  for (std::size_t i = 0; i < sample.size(); ++i)
+    CHECK_MESSAGE(ask_ptxas(ptxas, setting, {&sample[i], 1})[0].empty() == together[i].empty(), sample[i]);
 }
 
 TEST_CASE("a sample of the instructions is accepted by Kiln exactly where ptxas accepts it") {

@@ -33,14 +33,19 @@ std::optional<std::int64_t> with_low_bits(Bits bits, std::uint64_t low) {
   return bits.one & low ? std::optional(std::int64_t(bits.one & low)) : std::nullopt;
 }
 
+// [map, {coordinates}], with what replaces fields of the map between them.
+void check_rank(const Facts& facts, const ir::Operation& op, const ir::Argument& tensor) {
+  const auto parts = facts.code.components(tensor);
+  if (parts.size() < 2 || parts.back().kind != Kind::vector || op.modifiers.dims == isa::TensorDims::none) return;
+  const int count = int(parts.back().count);
+  judge(facts.sink, rules::tma_rank(coordinates_due(op.modifiers), count), {facts.code, op, parts.back().operand},
+        std::to_string(count) + (count == 1 ? " coordinate" : " coordinates") + " for ." +
+            std::string(spelling(op.modifiers.dims)));
+}
+
 void check_tensor_copy(const Facts& facts, const ir::Operation& op) {
   const auto copy = ops::roles<ops::TensorCopy>(op);
-  const auto tensor = facts.code.components(copy.tensor);
-  if (tensor.size() == 2 && tensor[1].kind == Kind::vector && op.modifiers.dims != isa::TensorDims::none)
-    judge(facts.sink, rules::tma_rank(coordinates_due(op.modifiers), int(tensor[1].count)),
-          {facts.code, op, tensor[1].operand},
-          std::to_string(tensor[1].count) + (tensor[1].count == 1 ? " coordinate" : " coordinates") + " for ." +
-              std::string(spelling(op.modifiers.dims)));
+  check_rank(facts, op, copy.tensor);
   const auto parts = facts.code.components(copy.shared);
   if (parts.size() != 1) return;
   const auto low = with_low_bits(facts.known.of(parts[0], 64), isa::tma_shared_alignment - 1);
@@ -64,6 +69,8 @@ void check_copies(const Facts& facts) {
     if (!facts.is_formed(op)) continue;
     if (is_tensor_copy(op.opcode))
       check_tensor_copy(facts, op);
+    else if (op.opcode == Opcode::applypriority_tensor)
+      check_rank(facts, op, op.arg(0));
     else if (is_plain_copy(op.opcode))
       check_bulk_copy(facts, op);
   }

@@ -65,15 +65,28 @@ bool is_mbarrier(const Given& g) {
 
 bool is_narrow(const Given& g) { return is_int32(g.type) || g.type == ScalarType::f32; }
 
-// In braces ptxas takes 1, 2, 4 or 8 of them, and uses the first.
+bool is_8_bit_float(ScalarType t) { return t == ScalarType::e4m3 || t == ScalarType::e5m2; }
+
+int sm_of(const Given& g) {
+  const auto target = g.code.module->target();
+  return target ? target->sm : 0;
+}
+
+// In braces ptxas takes 1, 2, 4 or 8 of them, and uses the first; of metadata of 8-bit floats from sm_120 on, and one as the
+// reduced value of tcgen05.ld.red.
 bool is_narrow_or_in_braces(const Given& g) {
   if (g.a.kind != Kind::vector) return is_narrow(g);
+  if (g.op.opcode == isa::Opcode::tcgen05_ld_red || g.op.opcode == isa::Opcode::tcgen05_ld_red_spcompress)
+    return g.a.count == 1 && is_vector(g.code, g.a, Others::none);
+  if (is_8_bit_float(g.op.modifiers.types[1]) && sm_of(g) && sm_of(g) < 120) return false;
   return g.a.count <= 8 && std::has_single_bit(unsigned(g.a.count)) && is_vector(g.code, g.a, Others::numbers);
 }
 
 bool is_sparse_metadata(const Given& g) {
-  const auto target = g.code.module->target();
-  return is_narrow(g) || (target && target->sm < 100 && is_narrow_or_in_braces(g));
+  const ScalarType a = g.op.modifiers.types[1];
+  const bool may_be_braced =
+      a == ScalarType::bf16 || a == ScalarType::tf32 || is_8_bit_float(a) || (sm_of(g) && sm_of(g) < 100);
+  return is_narrow(g) || (may_be_braced && is_narrow_or_in_braces(g));
 }
 
 bool is_results(const Given& g) {
@@ -96,7 +109,7 @@ bool is_of_type_written(const Given& g) {
 
 // Letters that stand for an operand of a type: that of the instruction with the number after the letter, from 0, or the
 // one in parentheses.
-bool asks_for_type(char letter) { return std::string_view("TWJZLYXKC}*u{&").find(letter) != std::string_view::npos; }
+bool asks_for_type(char letter) { return std::string_view("TWJZLYXKC}*u{&+").find(letter) != std::string_view::npos; }
 
 bool is_register_of(const Given& g, ScalarType type) {
   return g.a.kind == Kind::reg && goes_with(g.type, type) && !g.a.negated;
@@ -213,10 +226,11 @@ struct Geometry {
   std::string_view name;
   std::uint32_t coordinates;
   bool is_array;
+  std::uint32_t directions;  // of gradients and offsets; 0: gradients of any, and no offsets
 };
-constexpr Geometry geometries[] = {{"1d", 1, false},   {"2d", 2, false},  {"3d", 4, false},
-                                   {"a1d", 2, true},   {"a2d", 4, true},  {"cube", 4, false},
-                                   {"acube", 4, true}, {"2dms", 4, true}, {"a2dms", 4, true}};
+constexpr Geometry geometries[] = {{"1d", 1, false, 1},   {"2d", 2, false, 2},  {"3d", 4, false, 4},
+                                   {"a1d", 2, true, 1},   {"a2d", 4, true, 2},  {"cube", 4, false, 0},
+                                   {"acube", 4, true, 0}, {"2dms", 4, true, 2}, {"a2dms", 4, true, 2}};
 
 const Geometry* geometry(const ir::Operation& op) {
   for (const std::string& m : op.instruction->modifiers)
@@ -242,6 +256,62 @@ bool is_texture_address(const Given& g) {
   return true;
 }
 
+// A register or number of one of two types of 32 bits, of which one is untyped.
+bool is_word(const ir::Code& code, const ir::Argument& a, ScalarType type) {
+  return is_literal_of(a, type) || (a.kind == Kind::reg && goes_with(type_of(code, a), type));
+}
+
+// In braces ptxas takes 1, 2 or 4 words, and uses the first.
+bool is_level(const Given& g) {
+  if (g.a.kind != Kind::vector) return is_word(g.code, g.a, g.slot.type);
+  return g.a.count != 3 && is_vector(g.code, g.a, Others::numbers);
+}
+
+bool is_gradient(const Given& g) {
+  const Geometry* const shape = geometry(g.op);
+  if (g.a.kind != Kind::vector || (shape && shape->directions && g.a.count != shape->directions)) return false;
+  const auto parts = g.code.components(g.a);
+  return std::all_of(parts.begin(), parts.end(),
+                     [&](const ir::Argument& c) { return is_word(g.code, c, ScalarType::f32); });
+}
+
+// Offsets of a texel, in a vector that may be longer than there are directions.
+bool is_texel_offset(const Given& g) {
+  const Geometry* const shape = geometry(g.op);
+  if (g.a.kind != Kind::vector || g.a.count == 3 || !shape || !shape->directions || g.a.count < shape->directions)
+    return false;
+  const auto parts = g.code.components(g.a);
+  return std::all_of(parts.begin(), parts.end(), [&](const ir::Argument& c) {
+    return is_word(g.code, c, ScalarType::s32) || is_word(g.code, c, ScalarType::u32);
+  });
+}
+
+// What the depth of a texel is compared with: coordinates are floats then.
+bool is_depth(const Given& g) {
+  const Geometry* const shape = geometry(g.op);
+  const bool has_depth = g.op.modifiers.types[1] == ScalarType::f32 && (!shape || shape->name != "3d");
+  return has_depth && is_word(g.code, g.a, ScalarType::f32);
+}
+
+// One operand for either. ptxas takes an offset without braces too.
+bool is_texel_offset_or_depth(const Given& g) {
+  const Geometry* const shape = geometry(g.op);
+  if (is_b32(g.type) && shape && shape->name == "3d") return false;
+  return is_texel_offset(g) || is_depth(g) || is_word(g.code, g.a, ScalarType::s32) ||
+         is_word(g.code, g.a, ScalarType::u32);
+}
+
+bool is_fraction(const Given& g) {
+  if (g.a.kind != Kind::real) return g.a.kind == Kind::reg && goes_with(g.type, ScalarType::f32);
+  const double value =
+      g.a.is_single ? double(std::bit_cast<float>(std::uint32_t(g.a.value))) : std::bit_cast<double>(g.a.value);
+  return value > 0 && value <= 1;
+}
+
+bool is_power_of_two(const Given& g) {
+  return is_number(g.a) && number(g.a) > 0 && std::has_single_bit(std::uint64_t(number(g.a)));
+}
+
 // [texture], named or in a register of 64 bits.
 bool is_texture(const Given& g) {
   const ir::Argument* const base = address_base(g.code, g.a);
@@ -257,6 +327,15 @@ bool is_fetched(const Given& g) {
          std::all_of(parts.begin(), parts.end(), [&](const ir::Argument& c) {
            return c.kind == Kind::sink || (c.kind == Kind::reg && goes_with(type_of(g.code, c), g.slot.type));
          });
+}
+
+// A or B of f16, bf16 or tf32: one register of type .b32 is enough for ptxas; of f16 they may be pairs.
+bool is_half_operand(const Given& g) {
+  const auto parts = g.code.components(g.a);
+  const auto is_untyped = [&](const ir::Argument& c) { return type_of(g.code, c) == ScalarType::b32; };
+  if (std::any_of(parts.begin(), parts.end(), is_untyped)) return is_fragment_of_32_bits(g.code, g.a, g.others());
+  return g.op.modifiers.types[1] == ScalarType::f16 && has_register(g.code, g.a) &&
+         is_fragment(g.code, g.a, {ScalarType::f16x2}, g.others());
 }
 
 // A value of a surface: how many registers there are, and how wide they are, ptxas does not ask.
@@ -300,6 +379,13 @@ constexpr Letter letters[] = {
     {'@', "a texture or surface", is_texture},
     {'u', "a texture with coordinates of type .!", is_texture_address},
     {'{', "a vector of what is fetched", is_fetched},
+    {'+', "a level of type .!", is_level},
+    {'!', "a gradient: a vector of floats, one a direction", is_gradient},
+    {'~', "offsets in a vector, or a depth to compare with", is_texel_offset_or_depth},
+    {';', "offsets in a vector", is_texel_offset},
+    {'-', "a depth to compare with", is_depth},
+    {'?', "a fraction above 0 and up to 1, or a register of type .f32", is_fraction},
+    {'^', "a power of two", is_power_of_two},
     {'&', "registers of type .!", is_surface_value},  // one, one in braces, or as many as its vector has
     {'|', "a result, or a result and a predicate joined by |", is_result_and_predicate},
     {'x', "a 64-bit integer register or number", [](auto& g) { return is_int64(g.type) || g.is_a_number(); }},
@@ -352,6 +438,9 @@ constexpr Letter letters[] = {
     // Fragments of matrices, with numbers where they are read
     {'B', "#registers of type .b32",
      [](auto& g) { return has_register(g.code, g.a) && is_fragment(g.code, g.a, {ScalarType::b32}, g.others()); }},
+    {':', "#registers of type .b32", is_half_operand},  // A or B of 16 bits, or tf32
+    {'=', "#32-bit registers",                          // A or B of 8 bits and fewer
+     [](auto& g) { return has_register(g.code, g.a) && is_fragment_of_32_bits(g.code, g.a, g.others()); }},
     {'F', "#registers of type .f32",
      [](auto& g) {
        if (g.is_c() && has_integers_alone(g.code, g.a)) return false;

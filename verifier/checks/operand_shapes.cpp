@@ -87,6 +87,14 @@ bool is_fragment(const ir::Code& code, const ir::Argument& a, std::initializer_l
   });
 }
 
+bool is_fragment_of_32_bits(const ir::Code& code, const ir::Argument& a, Others others) {
+  if (a.kind != Kind::vector || !is_packed(code, a)) return false;
+  const auto parts = code.components(a);
+  return std::all_of(parts.begin(), parts.end(), [&](const ir::Argument& c) {
+    return c.kind == Kind::reg ? isa::bits(type_of(code, c)) == 32 : takes(others, c);
+  });
+}
+
 bool is_scale_selector(const ir::Code& code, const OperandSlot& byte, const ir::Argument& a, std::int64_t last_thread) {
   if (a.kind != Kind::vector || a.count != 2) return false;
   const auto parts = code.components(a);
@@ -168,7 +176,9 @@ bool is_handle(const ir::Code& code, const isa::Modifiers& m, const ir::Argument
   const bool counts = std::count(m.others.begin(), m.others.end(), "counted::bytes") != 0;
   const bool tensor = m.dims != isa::TensorDims::none;
   if (parts.size() != (tensor ? 4u : counts ? 3u : 2u)) return false;
-  if (tensor && (!is_int64(type_of(code, parts[0])) || !is_of_integers(code, parts[3]))) return false;
+  if (tensor && (!is_int64(type_of(code, parts[0])) || !is_of_integers(code, parts[3]) ||
+                 int(parts[3].count) != isa::dimensions(m.dims)))
+    return false;
   return is_int32(type_of(code, parts[tensor])) && is_int64(type_of(code, parts[tensor + 1])) &&
          (!counts || is_int64(type_of(code, parts.back())));
 }

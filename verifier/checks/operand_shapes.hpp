@@ -27,6 +27,8 @@ bool is_vector(const ir::Code& code, const ir::Argument& a, Others others);
 /// Fragments of matrices: registers of the types given, and others.
 bool is_fragment(const ir::Code& code, const ir::Argument& a, std::initializer_list<isa::ScalarType> types,
                  Others others);
+/// The same with registers of any type of 32 bits.
+bool is_fragment_of_32_bits(const ir::Code& code, const ir::Argument& a, Others others);
 /// {byte id, thread id} of a block-scaled mma.sync: which bytes of which threads hold the scales. The slot says which
 /// bytes the kind has; A's scales are in two threads of four, B's in any.
 bool is_scale_selector(const ir::Code& code, const OperandSlot& byte, const ir::Argument& a, std::int64_t last_thread);

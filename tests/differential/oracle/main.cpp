@@ -5,8 +5,12 @@
 //                                    all when none
 //   oracle --save=FILE SETTING...    writes what came out, for --merge
 //   oracle --merge FILE...           what several processes have saved of one ptxas: the sums, and the exceptions that
-//   no
-//                                    instruction needs, which are asked about as when all is asked in one process
+//                                    no instruction needs, which are asked about as when all is asked in one process
+//
+//   --answers=FOLDER                 keeps there what ptxas says, and does not ask again what is there
+//   --threads=N                      instead of as many as there are cores
+//   --excepted                       also prints each instruction that an exception covers, with the row
+//   --data=FOLDER                    reads the tables there, instead of in the tests/data that this was built with
 //
 // Exit status: 0 when the engines agree, 1 when not, 2 when ptxas is missing, a file cannot be read or a word of the
 // command line chooses nothing.
@@ -83,9 +87,13 @@ void show_progress(const Setting& setting, std::size_t done, std::size_t of) {
 // What the command line asks for.
 struct Choice {
   std::vector<std::string> settings{}, opcodes{};
-  std::string save{};                // --save=FILE
+  std::string save{}, answers{};     // --save=FILE, --answers=FOLDER
+  std::string data = KILN_TEST_DATA;  // --data=FOLDER
+  unsigned threads = 0;              // --threads=N
+  bool shows_excepted = false;       // --excepted
   std::vector<std::string> saved{};  // of --merge
 
+  std::string table(const std::string& name) const { return data + "/forms/" + name; }
   bool is_everything() const { return settings.empty() && opcodes.empty(); }
   bool has(const Setting& s) const {
     const std::string name = spelling(s);
@@ -110,9 +118,11 @@ bool is_outside(const std::string& instruction) {
   return true;
 }
 
-std::size_t report(const char* name, const Tally& t) {
+std::size_t report(const char* name, const Tally& t, bool shows_excepted = false) {
   for (const Disagreement& d : t.disagreements) fmt::print("{}\n", d.text());
-  fmt::print("{:13} {:8} {:9} {:9} {:9} {:14}\n", name, t.forms, t.accepted, t.refused(), t.excepted,
+  if (shows_excepted)
+    for (const Disagreement& d : t.covered) fmt::print("{}\n    as {}\n", d.text(), d.row);
+  fmt::print("{:13} {:8} {:9} {:9} {:9} {:14}\n", name, t.forms, t.accepted, t.refused(), t.covered.size(),
              t.disagreements.size());
   return t.disagreements.size();
 }
@@ -133,17 +143,17 @@ std::size_t report_unused(std::initializer_list<const Exceptions*> lists) {
   return unused;
 }
 
-int run_rows() {
-  const auto exceptions_of = [](isa::PtxasVersion ptxas) {
-    return read_exceptions(KILN_TEST_DATA "/forms/newer_exceptions.txt", ptxas);
+int run_rows(const Choice& choice) {
+  const auto exceptions_of = [&](isa::PtxasVersion ptxas) {
+    return read_exceptions(choice.table("newer_exceptions.txt"), ptxas);
   };
   Exceptions exceptions = exceptions_of(isa::newest_ptxas), withdrawn = exceptions_of(isa::oldest_ptxas);
   print_head("rows");
   const std::size_t wrong =
-      report("accepted", ask_accepted(read_accepted_rows(KILN_TEST_DATA "/forms/newer.txt"), 1, exceptions)) +
+      report("accepted", ask_accepted(read_accepted_rows(choice.table("newer.txt")), 1, exceptions)) +
       report("withdrawn",
-             ask_withdrawn(read_accepted_rows(KILN_TEST_DATA "/forms/withdrawn.txt"), 1, withdrawn, exceptions)) +
-      report("refused", ask_refused(read_refused_rows(KILN_TEST_DATA "/forms/newer_refused.txt"), 1, exceptions));
+             ask_withdrawn(read_accepted_rows(choice.table("withdrawn.txt")), 1, withdrawn, exceptions)) +
+      report("refused", ask_refused(read_refused_rows(choice.table("newer_refused.txt")), 1, exceptions));
   return wrong + report_unused({&exceptions, &withdrawn}) ? 1 : 0;
 }
 
@@ -156,10 +166,11 @@ struct Answered {
 // What is asked, of which ptxas, and what came out so far.
 class Comparison {
  public:
-  Comparison(const harness::Ptxas& ptxas, isa::PtxasVersion version, std::vector<std::string> all)
+  Comparison(const harness::Ptxas& ptxas, isa::PtxasVersion version, std::vector<std::string> all, const Choice& choice)
       : ptxas_(ptxas),
+        choice_(choice),
         all_(std::move(all)),
-        exceptions_(read_exceptions(KILN_TEST_DATA "/forms/exceptions.txt", version)) {
+        exceptions_(read_exceptions(choice.table("exceptions.txt"), version)) {
     fmt::print("ptxas {}\n", ptxas.version);
     print_head("target");
   }
@@ -218,10 +229,13 @@ class Comparison {
  private:
   void add(Answered& to, const std::vector<std::string>& asked, const std::function<void(std::size_t)>& progress = {}) {
     if (asked.empty()) return;
-    const Tally t = compare(ptxas_, to.setting, asked, exceptions_, progress);
+    Answers answers = choice_.answers.empty() ? Answers() : Answers(choice_.answers, ptxas_, to.setting);
+    const Tally t = compare(ptxas_, to.setting, asked, exceptions_, {choice_.threads, &answers, progress});
+    answers.write();
     to.forms += t.forms;
     to.outside += std::size_t(std::count_if(asked.begin(), asked.end(), is_outside));
-    if (progress || !t.disagreements.empty()) to.wrong += report(spelling(to.setting).c_str(), t);
+    if (progress || !t.disagreements.empty())
+      to.wrong += report(spelling(to.setting).c_str(), t, choice_.shows_excepted);
     std::fflush(stdout);
   }
 
@@ -262,6 +276,7 @@ class Comparison {
   static constexpr std::size_t most_for_one_exception = 3000;
 
   const harness::Ptxas& ptxas_;
+  const Choice& choice_;
   const std::vector<std::string> all_;
   Exceptions exceptions_;
   std::vector<Answered> answered_{};
@@ -273,7 +288,7 @@ int run(const Choice& choice) {
   if (!ptxas.found()) return fmt::print(stderr, "oracle: {}\n", ptxas.missing), 2;
   const auto version = isa::parse_ptxas_version(ptxas.version);
   if (!version) return fmt::print(stderr, "oracle: Kiln does not know ptxas {}\n", ptxas.version), 2;
-  auto all = instructions(read_grammar(KILN_TEST_DATA "/forms/grammar"));
+  auto all = instructions(read_grammar(choice.table("grammar")));
   std::erase_if(all, [&](const std::string& i) { return !choice.has(i); });
   const auto chosen = [&](const Row& row) {
     const Setting setting = setting_of(row, *version);
@@ -281,7 +296,7 @@ int run(const Choice& choice) {
   };
   if (all.empty() || std::none_of(rows.begin(), rows.end(), chosen))
     return fmt::print(stderr, "oracle: nothing is named so; a setting is sm_100a@9.0, an opcode tcgen05.mma\n"), 2;
-  Comparison comparison(ptxas, *version, std::move(all));
+  Comparison comparison(ptxas, *version, std::move(all), choice);
   for (const std::string& file : choice.saved) comparison.load(file);
   for (const Row& row : rows)
     if (choice.saved.empty() && chosen(row)) comparison.ask(setting_of(row, *version), row.forms);
@@ -295,19 +310,30 @@ int run(const Choice& choice) {
 int main(int argc, char** argv) {
   try {
     Choice choice;
-    constexpr std::string_view save = "--save=";
-    for (const std::string& word : std::vector<std::string>(argv + 1, argv + argc))
-      if (word.starts_with(save))
-        choice.save = word.substr(save.size());
+    for (const std::string& word : std::vector<std::string>(argv + 1, argv + argc)) {
+      const auto option = [&](std::string_view name) {
+        return word.starts_with(name) ? std::optional(word.substr(name.size())) : std::nullopt;
+      };
+      if (const auto file = option("--save="))
+        choice.save = *file;
+      else if (const auto folder = option("--answers="))
+        choice.answers = *folder;
+      else if (const auto threads = option("--threads="))
+        choice.threads = unsigned(std::stoul(*threads));
+      else if (const auto tables = option("--data="))
+        choice.data = *tables;
+      else if (word == "--excepted")
+        choice.shows_excepted = true;
       else
         (word.starts_with("sm_") ? choice.settings : choice.opcodes).push_back(word);
+    }
     if (!choice.opcodes.empty() && choice.opcodes[0] == "--merge") {
       choice.saved.assign(choice.opcodes.begin() + 1, choice.opcodes.end());
       choice.opcodes.clear();
     }
     if (!choice.save.empty() && !choice.opcodes.empty())
       throw std::runtime_error("--save is for settings as a whole, not for some of their instructions");
-    return argc == 2 && std::string_view(argv[1]) == "--rows" ? run_rows() : run(choice);
+    return choice.opcodes == std::vector<std::string>{"--rows"} ? run_rows(choice) : run(choice);
   } catch (const std::exception& e) {
     fmt::print(stderr, "oracle: {}\n", e.what());
     return 2;

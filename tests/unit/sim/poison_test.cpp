@@ -47,6 +47,14 @@ TEST_CASE("a read of memory that was never written is no finding by itself") {
   CHECK(runs(reads + "add.u32 %r2, %r1, 1; st.shared.u32 [%r91+64], %r2;").sink.all().empty());
 }
 
+TEST_CASE("a vector that moves keeps poison in its element, also when elements change places") {
+  CHECK(leaves(reads + "mov.v2.b32 {%r9, %r2}, {%r1, 5};"));
+  CHECK_FALSE(leaves(reads + "mov.v2.b32 {%r2, %r9}, {%r1, 5};"));
+  CHECK(leaves(reads + "mov.u32 %r9, 5; mov.v2.b32 {%r1, %r9}, {%r9, %r1};"));
+  CHECK_FALSE(leaves(reads + "mov.u32 %r9, 5; mov.v2.b32 {%r9, %r1}, {%r9, %r1};"));
+  CHECK(leaves(reads + "mov.v4.b32 {%r2, _, %r9, _}, {0, 1, %r1, 3};"));
+}
+
 TEST_CASE("what leaves the kernel is reported there, with the read") {
   const Run r = runs(reads + "add.u32 %r2, %r1, 1;\nst.global.u32 [%out], %r2;");
   REQUIRE(r.sink.all().size() == 1);
