@@ -65,35 +65,22 @@ void leave_out(Warpgroup& g, const Scores& scores, const U32& keys_left) {
   g.tcgen05_wait_st();
 }
 
-F32 greatest_of(Warpgroup& g, const Scores& scores, const F32& before) {
-  std::vector<F32> greatest;
-  for (int c = 0; c < keys; c += chunk) greatest.push_back(combined(g.wait(g.load(scores.columns<chunk>(c))), greater));
-  return max(before, combined(greatest, greater));
-}
-
 // What a block of keys weighs, rounded for the MMA, and the sum before rounding.
 struct Weights {
-  std::vector<Registers<bf16, chunk>> rounded;
+  Registers<bf16, keys> rounded;
   F32 sum;
 };
-Weights weights_of(Warpgroup& g, const Scores& scores, const F32& greatest) {
+Weights weights_of(const Registers<f32, keys>& scores, const F32& greatest) {
   const F32 offset = greatest * -exponent_scale;
-  std::vector<Registers<bf16, chunk>> rounded;
-  std::vector<F32> sums;
-  for (int c = 0; c < keys; c += chunk) {
-    const auto loaded = g.wait(g.load(scores.columns<chunk>(c)));
-    const auto weights =
-        make_registers<chunk>([&](int i) { return ex2_approx_ftz(fma(loaded[i], exponent_scale, offset)); });
-    rounded.push_back(cvt<bf16>(weights));
-    sums.push_back(combined(weights, plus));
-  }
-  return {rounded, combined(sums, plus)};
+  const auto weights =
+      make_registers<keys>([&](int i) { return ex2_approx_ftz(fma(scores[i], exponent_scale, offset)); });
+  return {cvt<bf16>(weights), combined(weights, plus)};
 }
 
 template <class Sums>
-auto scaled(Warpgroup& g, const Sums& sums, int c, const F32& factor) {
-  const auto loaded = g.wait(g.load(sums.template columns<chunk>(c)));
-  return make_registers<chunk>([&](int i) { return loaded[i] * factor; });
+auto scaled(Warpgroup& g, const Sums& sums, const F32& factor) {
+  const auto loaded = g.wait(g.load(sums));
+  return make_registers<head>([&](int i) { return loaded[i] * factor; });
 }
 
 // `seen`: the keys that a CTA's rows see, given the first of them, how many rows and keys there are, and the blocks.
@@ -113,7 +100,8 @@ Kernel build(const std::string& name, Target target, const Seen& seen) {
   auto weights_full = attention.mbarrier<4>("weights_full");  // an arrival of each warp
   auto added = attention.mbarrier("added");                   // a block's values are in the sums
 
-  const U32 row = attention.ctaid.x * rows, head_of_q = attention.ctaid.y;
+  // Causal rows with the most keys begin first.
+  const U32 row = (attention.nctaid.x - attention.ctaid.x - 1) * rows, head_of_q = attention.ctaid.y;
   const auto visible = seen(row, m, n, given["blocks"_arg]);
   const U32 blocks = visible.blocks;
 
@@ -153,15 +141,14 @@ Kernel build(const std::string& name, Target target, const Seen& seen) {
       auto s = scores.wait(g);
       const U32 keys_left = visible.left(g, j);
       g.when(visible.cuts(j), [&] { leave_out(g, s.sums, keys_left); });
-      const F32 before = greatest, now = greatest_of(g, s.sums, before);
-      const Weights w = weights_of(g, s.sums, now);
+      const auto loaded = g.wait(g.load(s.sums));
       scores.release(g, s);
+      const F32 before = greatest, now = max(before, combined(loaded, greater));
+      const Weights w = weights_of(loaded, now);
       const F32 factor = ex2_approx_ftz((before - now) * exponent_scale);
       g.wait(added, Phase((j + 1) & 1));  // the last block's: weights and sums are not used after it
-      g.when(j != 0, [&] {
-        for (int c = 0; c < head; c += chunk) g.store(sums.columns<chunk>(c), scaled(g, sums, c, factor));
-      });
-      for (int c = 0; c < keys; c += chunk) g.store(weights, w.rounded[std::size_t(c / chunk)], c);
+      g.when(j != 0, [&] { g.store(sums, scaled(g, sums, factor)); });
+      g.store(weights, w.rounded);
       g.tcgen05_wait_st();
       g.arrive_by_warp(weights_full);
       total = fma(total, factor, w.sum);
@@ -171,7 +158,7 @@ Kernel build(const std::string& name, Target target, const Seen& seen) {
     const F32 inverse = rcp_approx_ftz(total);
     const U32 my_row = row + g.row(), left = select(my_row < m, head, 0);
     const U64 address = given["O"_arg].at(multiply_wide(head_of_q * m + my_row, head));
-    for (int c = 0; c < head; c += chunk) g.store_global(address, cvt<bf16>(scaled(g, sums, c, inverse)), left, c);
+    g.store_global(address, cvt<bf16>(scaled(g, sums, inverse)), left);
   });
   return attention.build();
 }

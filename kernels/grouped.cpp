@@ -1,6 +1,10 @@
-// The sizes of the groups are known to the device alone: a list says where each ends. Tiles do not cross groups. Warp 6
-// makes a tensor map of each group's rows of A, so that what follows the last of them is zero, and publishes it in
+// Grouped GEMM: rows of A in groups whose sizes the device alone knows, each multiplied by a matrix of its own.
+//
+// gemm_grouped: groups follow one another, and a list says where each ends. Tiles do not cross groups. Warp 6 makes a tensor map of each group's rows of A, so that what follows the last of them is zero, and publishes it in
 // global memory, in a place of this CTA's own, which is written once; warp 4 acquires it and loads with it.
+//
+// gemm_masked: each group has room for as many rows as any may have, and a list says how many it has. A CTA for each tile of
+// that room ends at once where its tile has none.
 #include "kernels/by_hand.hpp"
 
 #include "kernels/epilogue.hpp"
@@ -23,6 +27,11 @@ constexpr auto parameter_list =
     parameters("A"_arg.is<Pointer<bf16>>(), "B"_arg.is<TensorMapHandle<bf16, 3>>(), "D"_arg.is<Pointer<bf16>>(),
                "ends"_arg.is<Pointer<u32>>(), "groups"_arg.is<u32>(), "row_tiles"_arg.is<u32>(), "n"_arg.is<u32>(),
                "k"_arg.is<u32>(), "k_blocks"_arg.is<u32>(), "maps"_arg.is<Pointer<u8>>());
+
+using MatricesMap = TensorMapHandle<bf16, 3>;
+constexpr auto masked_parameter_list =
+    parameters("A"_arg.is<MatricesMap>(), "B"_arg.is<MatricesMap>(), "D"_arg.is<Pointer<bf16>>(),
+               "lengths"_arg.is<Pointer<u32>>(), "m"_arg.is<u32>(), "n"_arg.is<u32>(), "k_blocks"_arg.is<u32>());
 
 // The groups' rows, group after group.
 struct Groups {
@@ -140,6 +149,49 @@ Kernel gemm_grouped(Target target, const Sizes&) {
   return gemm.build();
 }
 
+Kernel gemm_masked(Target target, const Sizes&) {
+  KernelBuilder gemm("gemm_masked", target, warps<6>);
+  gemm.minnctapersm(1);  // its ring takes the shared memory of an SM
+  const auto given = declare(gemm, masked_parameter_list);
+  const U32 n = given["n"_arg], k_blocks = given["k_blocks"_arg];
+  auto in = gemm.ring<stages, ATile, BTile>("in");
+  auto acc = gemm.tmem<f32, M, N>("acc");
+  auto done = gemm.mbarrier("done");
+  const U32 col = gemm.ctaid.x * N, row = gemm.ctaid.y * M, group = gemm.ctaid.z;
+  // Ends the roles of a tile without rows.
+  const auto rows_of = [&](auto& scope) {
+    const U32 rows = scope.ld_global(given["lengths"_arg].at(widen(group)));
+    scope.exit_when(row >= rows);
+    return rows;
+  };
+
+  gemm.role("load", warp<4>.elect(), [&](Thread t) {
+    (void)rows_of(t);
+    t.loop(k_blocks, [&](U32 i) {
+      auto slot = in.acquire(t);
+      t.tma_load(slot.get<a>(), given["A"_arg].at(i * K, row, group), slot.full);
+      t.tma_load(slot.get<b>(), given["B"_arg].at(i * K, col, group), slot.full);
+    });
+  });
+  gemm.role("mma", warp<5>.elect(), [&](Thread t) {
+    (void)rows_of(t);
+    t.loop(k_blocks, [&](U32 i) {
+      auto slot = in.wait(t);
+      t.mma_tiles<Mma>(acc, slot.get<a>(), slot.get<b>(), accumulate(i != 0));
+      t.commit(slot.empty);
+    });
+    t.commit(done);
+  });
+  gemm.role("store", warpgroup<0>, [&](Warpgroup& g) {
+    const U32 rows = rows_of(g);
+    const U64 first = given["D"_arg].at(multiply_wide(group * given["m"_arg], n));
+    g.wait(done, Phase{0});
+    store_rows(g, acc, Result(AnyPointer(element_type<bf16>, first), rows, n), row, col);
+  });
+
+  return gemm.build();
+}
+
 namespace {
 
 // Where groups end that get larger one by one.
@@ -149,14 +201,26 @@ std::vector<double> ends_of(std::uint64_t m, std::uint64_t groups) {
   return ends;
 }
 
-}  // namespace
+// How many rows groups have that get smaller one by one, down to none: at most `most`.
+std::vector<double> lengths_of(std::uint64_t most, std::uint64_t groups) {
+  std::vector<double> lengths;
+  for (std::uint64_t g = 0; g < groups; ++g) lengths.push_back(double(most - most * g / std::max<std::uint64_t>(groups - 1, 1)));
+  return lengths;
+}
 
-launch::Contract gemm_grouped_problem(const Kernel& kernel, const Sizes& sizes) {
-  const GemmSizes s = gemm_sizes(sizes);
+std::uint64_t groups_of(const Sizes& sizes) {
   const std::uint64_t groups = sizes.at("groups");
   if (groups == 0 || groups > most_groups)
     throw diag::InputError("--groups " + std::to_string(groups) + ": must be in [1, " + std::to_string(most_groups) +
                            "]");
+  return groups;
+}
+
+}  // namespace
+
+launch::Contract gemm_grouped_problem(const Kernel& kernel, const Sizes& sizes) {
+  const GemmSizes s = gemm_sizes(sizes);
+  const std::uint64_t groups = groups_of(sizes);
   // Enough whatever the sizes of the groups are: the last tile of each may have one row.
   const std::uint64_t row_tiles = (s.m + groups * (M - 1)) / M;
   const launch::Dim3 grid = persistent_grid(sizes, row_tiles * pieces(s.n, N), 1);
@@ -169,6 +233,30 @@ launch::Contract gemm_grouped_problem(const Kernel& kernel, const Sizes& sizes) 
                 "B"_arg = batched_map(tensor_map<BTile>({"B", s.n, s.k}), groups), "D"_arg = "D", "ends"_arg = "ends",
                 "groups"_arg = groups, "row_tiles"_arg = row_tiles, "n"_arg = s.n, "k"_arg = s.k,
                 "k_blocks"_arg = pieces(s.k, K), "maps"_arg = "maps");
+  return c;
+}
+
+std::span<const SizeOption> masked_options() {
+  const auto grouped = grouped_options();
+  static const std::array options{SizeOption{"m", 512, "rows that a group of A and D has room for"}, grouped[1],
+                                  grouped[2], SizeOption{"groups", 4, "groups of rows, matrices of B"}};
+  return options;
+}
+
+launch::Contract gemm_masked_problem(const Kernel& kernel, const Sizes& sizes) {
+  const GemmSizes s = gemm_sizes(sizes);
+  const std::uint64_t groups = groups_of(sizes), row_tiles = pieces(s.m, M);
+  if (row_tiles > 65535) throw diag::InputError("--m " + std::to_string(s.m) + ": a grid has at most 65535 rows of tiles");
+  launch::Contract c = gemm_buffers(s);
+  for (launch::Buffer& b : c.buffers) b.shape.insert(b.shape.begin(), groups);
+  add_workspace(c, "lengths", isa::ScalarType::u32, groups, launch::Init::Kind::values).init.values =
+      lengths_of(s.m, groups);
+  c.expectations.front().lengths = "lengths";
+  const launch::Dim3 grid{std::uint32_t(pieces(s.n, N)), std::uint32_t(row_tiles), std::uint32_t(groups)};
+  launch_kernel(c, kernel, masked_parameter_list, grid,
+                "A"_arg = batched_map(tensor_map<ATile>({"A", s.m, s.k}), groups),
+                "B"_arg = batched_map(tensor_map<BTile>({"B", s.n, s.k}), groups), "D"_arg = "D", "lengths"_arg = "lengths",
+                "m"_arg = s.m, "n"_arg = s.n, "k_blocks"_arg = pieces(s.k, K));
   return c;
 }
 

@@ -162,8 +162,8 @@ struct Expectation {
   // attention, u32s: B and C are pages of keys, [pages, keys of a page, heads, K]; row i of this has the pages of sequence
   // i, one after the other. A[sequences, heads, K] is then a row for each of them, the last of its positions.
   std::string pages{};
-  // attention of pages, u32s: how many keys each sequence has. What follows them in its last page may be anything: the
-  // kernel does not read it.
+  // u32s. attention of pages: how many keys each sequence has. gemm of a batch: how many rows of A and D each matrix has;
+  // what follows them may be anything, before and after.
   std::string lengths{};
   std::uint64_t sequence = 0;  // convolution: positions of one
 };

@@ -224,7 +224,9 @@ Comparison compare_groups(const Contract& contract, const Expectation& e, Accumu
   const std::vector<RowGroup> groups = row_groups(contract, e);
   return compare_each(groups.size(), [&](std::uint64_t i) {
     Comparison one = compare_product(matrices_of_group(contract, e, groups[i]), e, accumulation);
-    if (!one.worst.empty()) one.worst[0] += groups[i].first;
+    if (!one.worst.empty())
+      one.worst = place_in_groups(contract.at(e.output), one.worst[0] + groups[i].first, one.worst[1]);
+    one.expectation = e;
     return one;
   });
 }
@@ -281,7 +283,7 @@ void check_copy(const Buffer& from, const Buffer& to, std::uint64_t zeros_before
 Comparison compare(const Contract& contract, const Expectation& e, Accumulation accumulation) {
   switch (e.kind) {
     case Expectation::Kind::gemm:
-      if (!e.groups.empty()) return compare_groups(contract, e, accumulation);
+      if (has_groups(e)) return compare_groups(contract, e, accumulation);
       if (const auto matrices = batch_size(contract, e)) return compare_batch(contract, e, *matrices, accumulation);
       return compare_product(contract, e, accumulation);
     case Expectation::Kind::copy: return compare_copy(contract, e);
@@ -302,8 +304,9 @@ Comparison compare_sample(const Contract& contract, const Expectation& e, const 
     const Contract part = gemm_of_block(contract, e, blocks[i]);
     Comparison one = compare_product(part, part.expectations[0], accumulation);
     if (one.worst.empty()) return one;
-    one.worst = {blocks[i].rows[one.worst[0]], blocks[i].columns[one.worst[1]]};
-    if (d.shape.size() == 3) one.worst.insert(one.worst.begin(), blocks[i].matrix);
+    const std::uint64_t row = blocks[i].rows[one.worst[0]], column = blocks[i].columns[one.worst[1]];
+    one.worst = has_groups(e) ? place_in_groups(d, row, column) : std::vector<std::uint64_t>{row, column};
+    if (!has_groups(e) && d.shape.size() == 3) one.worst.insert(one.worst.begin(), blocks[i].matrix);
     return one;
   });
   all.expectation = e;

@@ -247,7 +247,7 @@ void check_contents(const launch::Contract& contract) {
   const auto is_input = [](const Buffer* b) { return b && b->init.kind != launch::Init::Kind::poison; };
   for (const launch::Expectation& e : contract.expectations) {
     const bool is_gemm = e.kind == launch::Expectation::Kind::gemm;
-    if (!is_gemm || !e.groups.empty() || batch_size(contract, e)) continue;  // batches and groups have neither
+    if (!is_gemm || has_groups(e) || batch_size(contract, e)) continue;  // batches and groups have neither
     const GemmProblem p = gemm_problem(contract, e);
     if (is_input(p.a.metadata)) kept_columns(p);
     for (const Buffer* scales : {p.a.scales, p.b.scales})

@@ -139,7 +139,7 @@ void add_epilogue(Assembly& to, const Contract& contract, const Expectation& e, 
 // What there is to choose from: the whole, a batch's matrices, or rows in groups.
 void check(const Contract& contract, const Expectation& e) {
   if (e.kind != Expectation::Kind::gemm) throw diag::InputError("only gemms are checked in part");
-  if (!e.groups.empty()) return check_groups(contract, e);
+  if (has_groups(e)) return check_groups(contract, e);
   const auto matrices = batch_size(contract, e);
   const Contract one = matrices ? matrix_of_batch(contract, e, 0) : Contract{};
   gemm_problem(matrices ? one : contract, e);
@@ -152,9 +152,9 @@ std::vector<SampleBlock> choose_blocks(const Contract& contract, const Expectati
   check(contract, e);
   const Buffer& d = contract.at(e.output);
   const std::uint64_t matrices = d.shape.size() == 3 ? d.shape[0] : 1;
-  const std::vector<RowGroup> groups = e.groups.empty() ? std::vector<RowGroup>{} : row_groups(contract, e);
+  const std::vector<RowGroup> groups = has_groups(e) ? row_groups(contract, e) : std::vector<RowGroup>{};
   std::vector<SampleBlock> out;
-  if (d.elements() == 0 || (!e.groups.empty() && groups.empty())) return out;
+  if (d.elements() == 0 || (has_groups(e) && groups.empty())) return out;
   Draw draw(seed);
   for (std::uint64_t chosen = 0; chosen < elements; chosen += out.back().rows.size() * out.back().columns.size()) {
     SampleBlock block;
@@ -174,9 +174,9 @@ std::vector<SampleBlock> choose_blocks(const Contract& contract, const Expectati
 }
 
 Contract gemm_of_block(const Contract& contract, const Expectation& e, const SampleBlock& block) {
-  const std::uint64_t rows_matrix = e.groups.empty() ? block.matrix : 0;
+  const std::uint64_t rows_matrix = has_groups(e) ? 0 : block.matrix;
   Assembly to(e);
-  to.expectation().groups.clear();
+  to.expectation().groups.clear(), to.expectation().lengths.clear();
   to.add(to.expectation().a, "A", operand(contract.at(e.a), rows_matrix, block.rows, e.a_transposed));
   to.add(to.expectation().b, "B", operand(contract.at(e.b), block.matrix, block.columns, e.b_transposed));
   to.add(to.expectation().output, "D", gathered(contract.at(e.output), rows_matrix, block.rows, block.columns));

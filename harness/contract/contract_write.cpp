@@ -156,6 +156,7 @@ Json gemm_json(const launch::Expectation& e) {
   if (!e.beta.empty()) j["beta"] = e.beta;
   if (!e.bias.empty()) j["bias"] = e.bias;
   if (!e.groups.empty()) j["groups"] = e.groups;
+  if (!e.lengths.empty()) j["lengths"] = e.lengths;
   if (e.activation != launch::Activation::none) j["activation"] = spelling(e.activation);
   if (e.accumulate != isa::ScalarType::f32) j["accumulate"] = isa::spelling(e.accumulate);
   if (e.saturate) j["saturate"] = true;

@@ -37,7 +37,7 @@ launch::Activation read_activation(const JsonNode& node) {
 
 void read_gemm(const JsonNode& node, Expectation& e, const Contract& contract) {
   node.expect_object({"a", "b", "sfa", "sfb", "block", "metadata", "factors", "accumulate", "saturate", "mma_k",
-                      "width", "c", "beta", "bias", "activation", "a_transposed", "b_transposed", "groups"});
+                      "width", "c", "beta", "bias", "activation", "a_transposed", "b_transposed", "groups", "lengths"});
   const auto name = [&](const char* key, std::string& out) {
     node.when(key, [&](const JsonNode& v) { out = read_buffer_name(v, contract).name; });
   };
@@ -52,6 +52,7 @@ void read_gemm(const JsonNode& node, Expectation& e, const Contract& contract) {
   name("beta", e.beta);
   name("bias", e.bias);
   name("groups", e.groups);
+  name("lengths", e.lengths);
   node.when("activation", [&](const JsonNode& v) { e.activation = read_activation(v); });
   node.when("block", [&](const JsonNode& v) { e.block = std::uint32_t(v.whole(16, 32)); });
   node.when("factors", [&](const JsonNode& v) {
@@ -63,7 +64,7 @@ void read_gemm(const JsonNode& node, Expectation& e, const Contract& contract) {
   node.when("mma_k", [&](const JsonNode& v) { e.mma_k = std::uint32_t(v.whole(1, max_mma_k)); });
   node.when("width", [&](const JsonNode& v) { e.width = int(v.whole(1, max_width)); });
   check_at(node, [&] {
-    if (!e.groups.empty()) return check_groups(contract, e);
+    if (has_groups(e)) return check_groups(contract, e);
     const auto matrices = batch_size(contract, e);
     gemm_problem(matrices ? matrix_of_batch(contract, e, 0) : contract, e);
   });

@@ -48,7 +48,7 @@ std::string why_not(const Contract& contract) {
   if (e.kind != Expectation::Kind::gemm) return "the contract expects no gemm";
   if (!e.sfa.empty()) return "no counterpart of block-scaled operands";
   if (!e.metadata.empty()) return "no counterpart of a sparse A";
-  if (!e.groups.empty()) return "no counterpart of groups";
+  if (has_groups(e)) return "no counterpart of groups";
   const ScalarType a = contract.at(e.a).dtype, b = contract.at(e.b).dtype;
   const bool fp8 = isa::bits(a) == 8 && isa::is_floating(a) && isa::bits(b) == 8 && isa::is_floating(b);
   if (!is_input(a) || !is_input(b) || (a != b && !fp8))

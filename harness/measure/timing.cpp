@@ -25,11 +25,11 @@ Work work_of_groups(const Contract& contract, const Expectation& e) {
   for (const RowGroup& g : row_groups(contract, e)) rows += double(g.rows);
   const launch::Buffer& b = contract.at(e.b);
   return {product(rows, double(b.shape[1]), double(b.shape[2])), 0, fmt::format("2 * {} rows of groups * N * K", rows),
-          sizes(contract.at(e.a).shape[0], b.shape[1], b.shape[2])};
+          sizes(contract.at(e.a).elements() / b.shape[2], b.shape[1], b.shape[2])};
 }
 
 Work work_of_gemm(const Contract& contract, const Expectation& e) {
-  if (!e.groups.empty()) return work_of_groups(contract, e);
+  if (has_groups(e)) return work_of_groups(contract, e);
   if (const auto matrices = batch_size(contract, e)) {
     const Contract one = matrix_of_batch(contract, e, 0);
     const GemmProblem p = gemm_problem(one, e);

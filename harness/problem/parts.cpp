@@ -13,6 +13,9 @@ using launch::Buffer;
 using launch::Contract;
 using launch::Expectation;
 
+// Rows of all matrices.
+std::uint64_t all_rows(const Buffer& b) { return b.elements() / b.shape.back(); }
+
 // `count` of the slowest extent's parts, from `first` on; `shape` is theirs.
 Buffer part(const Buffer& whole, std::uint64_t first, std::uint64_t count, std::vector<std::uint64_t> shape) {
   Buffer out = whole;
@@ -67,22 +70,39 @@ Contract matrix_of_batch(const Contract& contract, const Expectation& e, std::ui
 
 void check_groups(const Contract& contract, const Expectation& e) {
   const Buffer &a = contract.at(e.a), &b = contract.at(e.b), &d = contract.at(e.output);
-  const Buffer& ends = contract.at(e.groups);
-  check_cuts(a, 2), check_cuts(b, 3), check_cuts(d, 2);
+  if (!e.groups.empty() && !e.lengths.empty()) throw diag::InputError("a gemm has groups or lengths, not both");
+  const bool is_batch = e.groups.empty();
+  const Buffer& ends = contract.at(is_batch ? e.lengths : e.groups);
+  check_cuts(a, is_batch ? 3 : 2), check_cuts(b, 3), check_cuts(d, is_batch ? 3 : 2);
+  if (is_batch && (a.shape[0] != b.shape[0] || d.shape[0] != b.shape[0] || d.shape[1] != a.shape[1]))
+    throw diag::InputError(fmt::format("{} has {} matrices; {} and {} must have as many, of as many rows", b.name,
+                                       b.shape[0], a.name, d.name));
   if (ends.dtype != isa::ScalarType::u32 || ends.shape.size() != 1 || ends.shape[0] != b.shape[0])
     throw diag::InputError(
         fmt::format("buffer {}: must be a u32 for each of the {} matrices of {}", ends.name, b.shape[0], b.name));
   if (!e.sfa.empty() || !e.sfb.empty() || !e.metadata.empty() || !e.c.empty() || e.a_transposed || e.b_transposed)
     throw diag::InputError("a gemm of groups has no scales, metadata, addend or transposed operands");
-  const Contract all = matrices_of_group(contract, e, {0, 0, a.shape[0]});
+  const Contract all = matrices_of_group(contract, e, {0, 0, all_rows(a)});
   gemm_problem(all, all.expectations.front());
 }
 
 std::vector<RowGroup> row_groups(const Contract& contract, const Expectation& e) {
   check_groups(contract, e);
+  std::vector<RowGroup> out;
+  if (e.groups.empty()) {
+    const Buffer& lengths = contract.at(e.lengths);
+    const std::uint64_t most = contract.at(e.a).shape[1];
+    for (std::uint64_t g = 0; g < lengths.shape[0]; ++g) {
+      const std::uint64_t length = load_element(lengths.bytes, lengths.dtype, g);
+      if (length > most)
+        throw diag::InputError(
+            fmt::format("buffer {}: matrix {} has {} rows that count; must be in [0, {}]", lengths.name, g, length, most));
+      if (length > 0) out.push_back({g, g * most, length});
+    }
+    return out;
+  }
   const Buffer& ends = contract.at(e.groups);
   const std::uint64_t rows = contract.at(e.a).shape[0];
-  std::vector<RowGroup> out;
   for (std::uint64_t g = 0, first = 0; g < ends.shape[0]; ++g) {
     const std::uint64_t end = load_element(ends.bytes, ends.dtype, g);
     if (end < first || end > rows)
@@ -96,14 +116,22 @@ std::vector<RowGroup> row_groups(const Contract& contract, const Expectation& e)
 
 Contract matrices_of_group(const Contract& contract, const Expectation& e, const RowGroup& g) {
   const Buffer &a = contract.at(e.a), &b = contract.at(e.b), &d = contract.at(e.output);
+  const auto rows = [&](Buffer of) {
+    of.shape = {all_rows(of), of.shape.back()};
+    return part(of, g.first, g.rows, {g.rows, of.shape[1]});
+  };
   Contract one;
-  one.buffers = {part(a, g.first, g.rows, {g.rows, a.shape[1]}), part(b, g.index, 1, {b.shape[1], b.shape[2]}),
-                 part(d, g.first, g.rows, {g.rows, d.shape[1]})};
+  one.buffers = {rows(a), part(b, g.index, 1, {b.shape[1], b.shape[2]}), rows(d)};
   for (const std::string& name : e.factors) one.buffers.push_back(contract.at(name));
   if (!e.bias.empty()) one.buffers.push_back(contract.at(e.bias));
   one.expectations = {e};
-  one.expectations.front().groups.clear();
+  one.expectations.front().groups.clear(), one.expectations.front().lengths.clear();
   return one;
+}
+
+std::vector<std::uint64_t> place_in_groups(const Buffer& d, std::uint64_t row, std::uint64_t column) {
+  if (d.shape.size() == 2) return {row, column};
+  return {row / d.shape[1], row % d.shape[1], column};
 }
 
 }  // namespace kiln::harness

@@ -2,7 +2,8 @@
 //
 // A gemm of batches: A, B and D have three extents, of which the first counts matrices, and D[i] = A[i] * B[i]^T.
 // A grouped gemm: the rows of A and D fall into groups, each of which is multiplied by a matrix of its own,
-// D[rows of g] = A[rows of g] * B[g]^T.
+// D[rows of g] = A[rows of g] * B[g]^T. Groups follow one another in the rows of a matrix, and a list says where each ends;
+// or they are a batch, and a list says how many rows of each matrix count.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +24,20 @@ launch::Contract matrix_of_batch(const launch::Contract&, const launch::Expectat
 /// Rows of A and D that one matrix of B multiplies.
 struct RowGroup {
   std::uint64_t index = 0;  // of the matrix
-  std::uint64_t first = 0, rows = 0;
+  std::uint64_t first = 0, rows = 0;  // first: among the rows of all matrices
 };
+
+/// Whether a gemm is one of groups.
+inline bool has_groups(const launch::Expectation& e) { return !e.groups.empty() || !e.lengths.empty(); }
+/// Where an element of D lies, given its row among those of all matrices: row and column, or matrix, row and column.
+std::vector<std::uint64_t> place_in_groups(const launch::Buffer& d, std::uint64_t row, std::uint64_t column);
 
 /// Throws InputError where A, B, D and the ends of the groups do not agree, for arithmetic that no MMA has, and for
 /// what no grouped gemm has: scales, metadata, quantisation, an addend, transposed operands.
 void check_groups(const launch::Contract&, const launch::Expectation&);
 
-/// The groups that have rows. Throws InputError where ends are not in order or beyond the rows of A.
+/// The groups that have rows. Throws InputError where ends are not in order, and where ends or lengths are beyond the rows
+/// of A.
 std::vector<RowGroup> row_groups(const launch::Contract&, const launch::Expectation&);
 
 /// The contract of one group: its rows of A and D, its B, and the factors and the bias, with their bytes where there

@@ -70,6 +70,49 @@ TEST_CASE("the rows of each group are multiplied by its own matrix; rows after t
   CHECK_FALSE(compared(c).pass);
 }
 
+// Three matrices of four rows, of which 2, 0 and 4 count.
+Contract masked() {
+  constexpr std::uint64_t most = 4;
+  Init of_lengths;
+  of_lengths.kind = Init::Kind::values;
+  of_lengths.values = {2, 0, 4};
+  Contract c;
+  c.buffers = {integers("A", {3, most, k}, 1), integers("B", {3, n, k}, 2), filled("D", ScalarType::f32, {3, most, n}),
+               filled("lengths", ScalarType::u32, {3}, of_lengths)};
+  for (const std::uint64_t row : {0, 1, 8, 9, 10, 11})
+    for (std::uint64_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::uint64_t x = 0; x < k; ++x)
+        sum += element(c.buffers[0], row * k + x) * element(c.buffers[1], (row / most * n + j) * k + x);
+      store_element(c.buffers[2].bytes, ScalarType::f32, row * n + j, std::bit_cast<std::uint32_t>(float(sum)));
+    }
+  c.expectations.emplace_back();
+  c.expectations[0].output = "D", c.expectations[0].a = "A", c.expectations[0].b = "B";
+  c.expectations[0].lengths = "lengths";
+  return c;
+}
+
+TEST_CASE("of a batch with lengths as many rows of each matrix count, and the others may hold anything") {
+  Contract c = masked();
+  CHECK(compared(c).pass);
+  CHECK(compared(c).elements == 6 * n);
+  CHECK(compare_sample(c, c.expectations[0], {16, 1}).pass);
+  store_element(c.buffers[2].bytes, ScalarType::f32, 2 * n, 0x47000000);  // row 2 of the first does not count
+  CHECK(compared(c).pass);
+  store_element(c.buffers[2].bytes, ScalarType::f32, 10 * n + 3, 0x47000000);
+  const Comparison wrong = compared(c);
+  CHECK(wrong.wrong == 1);
+  CHECK(wrong.worst == std::vector<std::uint64_t>{2, 2, 3});
+  store_element(c.buffers[3].bytes, ScalarType::u32, 1, 5);
+  CHECK(contains(error_of([&] { compared(c); }), "buffer lengths: matrix 1 has 5 rows that count; must be in [0, 4]"));
+  c = masked();
+  c.expectations[0].groups = "lengths";
+  CHECK(error_of([&] { compared(c); }) == "a gemm has groups or lengths, not both");
+  c = masked();
+  c.buffers[2].shape = {3, 3, n};
+  CHECK(contains(error_of([&] { compared(c); }), "B has 3 matrices; A and D must have as many, of as many rows"));
+}
+
 TEST_CASE("groups that do not agree with the matrices, and what no group has, are refused") {
   const auto refusal = [](void (*spoil)(Contract&)) {
     Contract c = grouped();
@@ -97,6 +140,11 @@ TEST_CASE("a gemm of groups is read, and written back as it was") {
   const Contract again = read_contract(write_contract(c), "l.json");
   CHECK(again.expectations[0].groups == "ends");
   CHECK(again.at("ends").init.values == std::vector<double>{2, 6});
+  const std::string masked = R"({"block": [1], "buffers": {"A": {"dtype": "bf16", "shape": [2, 6, 8]},
+    "B": {"dtype": "bf16", "shape": [2, 4, 8]}, "D": {"dtype": "f32", "shape": [2, 6, 4]},
+    "lengths": {"dtype": "u32", "shape": [2], "init": {"values": [2, 6]}}},
+    "expect": {"D": {"gemm": {"a": "A", "b": "B", "lengths": "lengths"}}}})";
+  CHECK(read_contract(write_contract(read_contract(masked, "l.json")), "l.json").expectations[0].lengths == "lengths");
   const std::string flat = R"({"block": [1], "buffers": {"A": {"dtype": "bf16", "shape": [6, 8]},
     "B": {"dtype": "bf16", "shape": [4, 8]}, "D": {"dtype": "f32", "shape": [6, 4]},
     "ends": {"dtype": "u32", "shape": [2]}},
