@@ -150,7 +150,7 @@ class Slot {
 // that multiply: they reach those that store through two places in shared memory, a chunk of columns at a time.
 class Epilogue {
  public:
-  Epilogue(const Tiling& t, const Deal& d, const Chip& chip) : t_(t), chip_(chip), share_(share_of(chip, d.sms())) {}
+  Epilogue(const Tiling& t, const Deal& d, const Chip& chip) : t_(t), chip_(chip), share_(share_of(chip, d.sms())), d_sms_(d.sms()) {}
 
   /// All of it.
   double cycles() const {
@@ -181,7 +181,8 @@ class Epilogue {
   // Each thread has a row, so a store touches a line for each of its lanes.
   double by_rows() const {
     const double stores = double(t_.columns) * t_.d_bits / 8 / store_bytes;
-    const double lines = stores * isa::tmem_lanes * row_share() * share_.store_line;
+    const double line = std::max(chip_[FactId::store_line], d_sms_ / chip_[FactId::store_lines_all]);
+    const double lines = stores * isa::tmem_lanes * row_share() * line;
     const double chunks = all_columns() / t_.store_columns;
     const double chunk = load_chunk(t_.store_columns) + t_.store_columns * column_slots;
     return std::max(lines, chunks * chunk) + chunk;
@@ -219,6 +220,7 @@ class Epilogue {
   const Tiling& t_;
   const Chip& chip_;
   Share share_;
+  double d_sms_;  // that have work
 };
 
 // Barriers, mbarriers and tensor memory, before the first copy.
