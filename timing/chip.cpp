@@ -80,8 +80,10 @@ Share share_of(const Chip& chip, double busy_sms) {
     return chip[alone] + std::pow(others, 1.5) * std::max(0.0, chip[sms] / chip[of_all] - chip[alone]);
   };
   const auto from_l2 = [&](FactId of_all) { return std::min(chip[ingest_rate], chip[of_all] * chip[sms] / busy_sms); };
-  return {from_l2(ingest_rate_all), from_l2(ingest_rate_own),
-          chip[hbm_rate] / chip[load_clock] / busy_sms, crowded(store_line, store_lines_all),
+  return {from_l2(ingest_rate_all),
+          from_l2(ingest_rate_own),
+          chip[hbm_rate] / chip[load_clock] / busy_sms,
+          crowded(store_line, store_lines_all),
           crowded(store_sector, store_sectors_all),
           std::min(chip[store_rate], chip[store_rate_all] * chip[sms] / busy_sms)};
 }

@@ -27,7 +27,8 @@ class Sample {
   /// The number of a cluster that is to be run next; the first is 0. Nothing: enough have been.
   std::optional<std::uint32_t> next() const;
   void add(std::uint32_t cluster, const Work&);
-  /// Of the axis whose clusters start last all run, in their order, if they are few: what one does hangs on those before.
+  /// Of the axis whose clusters start last all run, in their order, if they are few: what one does hangs on those
+  /// before.
   void take_all_of_last_axis() { in_order_ = true; }
   /// Clusters to run again where the last wave is to be known, in their order: those of that axis, else the first.
   std::vector<std::uint32_t> of_last_wave() const;

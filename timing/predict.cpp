@@ -67,9 +67,9 @@ struct Memory {
   std::vector<double> hbm_bytes{};
 };
 
-// All clusters write their parts, one after the other, and the last ones read all of them, column by column. Between the
-// write and the read of a place, of the part u in [0, 1] and the column v, lie 1 - u + u v of the bytes that are written.
-// The part of the places for which that is at most `held`: L2 keeps what was used last.
+// All clusters write their parts, one after the other, and the last ones read all of them, column by column. Between
+// the write and the read of a place, of the part u in [0, 1] and the column v, lie 1 - u + u v of the bytes that are
+// written. The part of the places for which that is at most `held`: L2 keeps what was used last.
 double found_again(double held) { return held >= 1 ? 1 : held + (1 - held) * std::log(1 - held); }
 
 Memory memory_of(const Times& t, const Surroundings& base, double all_bytes, const Chip& chip, L2 l2) {

@@ -89,7 +89,7 @@ struct Sm {
   std::array<Server, 4> tmem_ports{};  // of the four quarters
   std::array<Server, 4> sub_cores{};   // wgmma: each warp of a warpgroup has its own part of the tensor core
   L1Cache l1;
-  double store_room = 0;  // sectors of stores on their way that the first-level cache holds
+  double store_room = 0;             // sectors of stores on their way that the first-level cache holds
   std::array<WgmmaQueue, 4> wgmmas;  // of the sub-cores
   Server shared_port{};
   Server operands{};                               // of wgmma, and copies beside them, out of and into shared memory

@@ -366,7 +366,8 @@ void TimedRun::load_global(Track& t, const Next& n, const Cost& c, double begins
   time_.counts |= cluster_.grid.program.code->operations[n.operation].opcode == Opcode::atom;
   const double sent = std::max(asked, s.written.free());
   const double there =
-      std::max({given, s.ingest.end(std::max(taken, s.written.free()), travels), sent + travels, found.there}) + latency;
+      std::max({given, s.ingest.end(std::max(taken, s.written.free()), travels), sent + travels, found.there}) +
+      latency;
   if (c.is_cached) s.l1.fill(touched_, there);
   load(t, n, there);
   time_.loaded += bytes;
@@ -518,7 +519,8 @@ void TimedRun::transfer(const sim::Transfer& t) {
     const bool first = t.box && s.maps.insert(t.global).second && !s.fetches_maps;
     if (t.global != 0) time_.loaded += double(t.bytes);
     hbm_end_ = now_;
-    if (cold.value_or(0) > 0) hbm_end_ = s.hbm.end(now_, double(t.bytes) * *cold * (1 + around_.dirty) / share_.hbm_rate);
+    if (cold.value_or(0) > 0)
+      hbm_end_ = s.hbm.end(now_, double(t.bytes) * *cold * (1 + around_.dirty) / share_.hbm_rate);
     engine_end_ = s.copies.end(now_ + (first ? chip_[descriptor_miss] : 0), cycles);
   }
   load_ = Load{cycles, double(t.bytes), t.global == 0, cold.has_value()};

@@ -29,10 +29,10 @@ namespace kiln::timing {
 
 /// What the run assumes of the rest of the chip.
 struct Surroundings {
-  bool hits_l2 = true;              // loads find their bytes there
-  std::set<std::string> held{};     // but for these buffers, if the others are not there
-  bool values = true;               // MMAs compute; else their results are left out
-  double from_hbm = 0;              // of the bytes that loads ask for, the part that HBM must give
+  bool hits_l2 = true;           // loads find their bytes there
+  std::set<std::string> held{};  // but for these buffers, if the others are not there
+  bool values = true;            // MMAs compute; else their results are left out
+  double from_hbm = 0;           // of the bytes that loads ask for, the part that HBM must give
   // Of a buffer that the launch writes and that L2 cannot hold: the part of what is loaded that HBM gives, if this
   // cluster has not just written it.
   std::map<std::string, double> spilled{};
@@ -201,7 +201,7 @@ class TimedRun {
   std::optional<double> engine_end_{};  // of the multicast's first destination
   double hbm_end_ = 0;                  // when HBM has given its part of that
   std::optional<Load> load_{};
-  std::vector<Touch> touched_{};  // by its lanes
+  std::vector<Touch> touched_{};             // by its lanes
   std::unordered_set<std::uint64_t> own_{};  // blocks of global memory that this cluster has stored to
   std::optional<Object> observed_{};
 

@@ -7,7 +7,7 @@ namespace {
 using enum timing::FactId;
 
 constexpr unsigned little_l1 = 200u << 10;  // bytes of shared memory that leave little to the first-level cache
-constexpr unsigned line_step = 4224;  // bytes: another line, another slice of L2, another page now and then
+constexpr unsigned line_step = 4224;        // bytes: another line, another slice of L2, another page now and then
 
 void arithmetic(Session& s) {
   LoopKernel k;
@@ -88,8 +88,8 @@ void hbm(Session& s) {
   s.set(hbm_latency, f, "a chain of addresses that were not touched before");
 }
 
-// Four warps store 16 bytes for each lane, `apart` bytes from one lane to the next, again and again to the same bytes: a
-// row's 512 bytes each, as an epilogue does, or 64 KB without a gap, as partial sums are left. Cycles of a store for
+// Four warps store 16 bytes for each lane, `apart` bytes from one lane to the next, again and again to the same bytes:
+// a row's 512 bytes each, as an epilogue does, or 64 KB without a gap, as partial sums are left. Cycles of a store for
 // each CTA.
 Figure stored(Session& s, unsigned ctas, bool by_rows) {
   constexpr unsigned threads = 128, pitch = 8192, stores = 4, warps = threads / 32;

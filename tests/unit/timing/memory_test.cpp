@@ -76,9 +76,10 @@ TEST_CASE("stores by rows take longer where L2 takes fewer lines from all SMs th
 
 // Stores of a warp to 64 places: 16 bytes of a row for each lane, or 512 bytes without a gap.
 std::string stores(int count, bool by_rows) {
-  std::string text = fmt::format("mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, {}; mul.wide.u32 %rd2, %r2, 1; "
-                                 "add.u64 %rd1, %out, %rd2;\n",
-                                 by_rows ? 11 : 4);
+  std::string text = fmt::format(
+      "mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, {}; mul.wide.u32 %rd2, %r2, 1; "
+      "add.u64 %rd1, %out, %rd2;\n",
+      by_rows ? 11 : 4);
   for (int k = 0; k < count; ++k)
     text += fmt::format("st.global.v4.u32 [%rd1+{}], {{%r1, %r1, %r1, %r1}};\n", k * (by_rows ? 16 : 512));
   return text;
@@ -150,7 +151,8 @@ TEST_CASE("what another cluster has written comes from the far side of L2") {
   timing::Surroundings far = near;
   far.handed = {"out"};
   const auto once = [&](const timing::Surroundings& around) {
-    return time_of(kernel("ld.global.u32 %r1, [%out]; add.u32 %r1, %r1, 1; bar.sync 0;"), one_buffer(32), around).cycles();
+    return time_of(kernel("ld.global.u32 %r1, [%out]; add.u32 %r1, %r1, 1; bar.sync 0;"), one_buffer(32), around)
+        .cycles();
   };
   CHECK(once(far) - once(near) ==
         doctest::Approx(b200()[timing::FactId::l2_far] - b200()[timing::FactId::l2_latency]).epsilon(0.05));
