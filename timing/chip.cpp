@@ -73,8 +73,18 @@ std::uint64_t resident_clusters(const Chip& chip, std::size_t ctas) {
 
 Share share_of(const Chip& chip, double busy_sms) {
   using enum FactId;
-  return {std::min(chip[ingest_rate], chip[ingest_rate_all] * chip[sms] / busy_sms),
-          chip[hbm_rate] / chip[load_clock] / busy_sms, std::max(chip[store_line], busy_sms / chip[store_lines_all]),
+  // One SM and all of them were measured. In between an SM's own way out and L2 behind it are both busy at times, and
+  // then stores wait longer than for the slower of the two.
+  const double others = chip[sms] > 1 ? std::max(0.0, busy_sms - 1) / (chip[sms] - 1) : 0;
+  const auto crowded = [&](FactId alone, FactId of_all) {
+    return chip[alone] + std::pow(others, 1.5) * std::max(0.0, chip[sms] / chip[of_all] - chip[alone]);
+  };
+  const auto from_l2 = [&](FactId of_all) { return std::min(chip[ingest_rate], chip[of_all] * chip[sms] / busy_sms); };
+  return {from_l2(ingest_rate_all),
+          from_l2(ingest_rate_own),
+          chip[hbm_rate] / chip[load_clock] / busy_sms,
+          crowded(store_line, store_lines_all),
+          crowded(store_sector, store_sectors_all),
           std::min(chip[store_rate], chip[store_rate_all] * chip[sms] / busy_sms)};
 }
 

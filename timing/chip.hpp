@@ -114,10 +114,12 @@ std::uint64_t resident_clusters(const Chip&, std::size_t ctas);
 
 /// What each of the SMs at work has of what all of them share.
 struct Share {
-  double ingest_rate = 0;  // bytes a cycle from L2
-  double hbm_rate = 0;     // bytes a cycle from HBM
-  double store_line = 0;   // cycles of a stored line
-  double store_rate = 0;   // bytes a cycle of bulk stores
+  double ingest_rate = 0;   // bytes a cycle from L2
+  double own_rate = 0;      // the same of what no other SM reads
+  double hbm_rate = 0;      // bytes a cycle from HBM
+  double store_line = 0;    // cycles of a stored line, at least
+  double store_sector = 0;  // and of each of its sectors
+  double store_rate = 0;    // bytes a cycle of bulk stores
 };
 Share share_of(const Chip&, double busy_sms);
 

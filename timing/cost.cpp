@@ -64,6 +64,12 @@ bool acquires_widely(const ir::Operation& op) {
   return is_wide(op.modifiers) && (order::fence_acquires(op) || order::acquires(op.modifiers.semantics));
 }
 
+// Hands over to threads of other CTAs what its thread has written: MEMBAR waits until L2 has it.
+bool releases_widely(const ir::Operation& op) {
+  if (op.opcode == Opcode::barrier_cluster_arrive) return op.modifiers.semantics != isa::Semantics::relaxed;
+  return is_wide(op.modifiers) && (order::fence_releases(op) || order::releases(op.modifiers.semantics));
+}
+
 bool reads_clock(const ir::Operation& op) {
   return std::any_of(op.arguments.begin(), op.arguments.end(), [](const ir::Argument& a) {
     return a.kind == ir::Argument::Kind::special && ir::tells_time(ir::Special(a.id));
@@ -123,13 +129,14 @@ class Pricing {
         if (shared) return {.does = Does::load_shared, .latency = f(shared_latency), .lane_bytes = access_bytes(op)};
         return {.does = Does::load_global,
                 .is_cached = is_cached(op),
-                .latency = f(l2_latency),
+                .before = fence_of(op),
+                .latency = f(op.opcode == Opcode::atom ? atom_latency : l2_latency),
                 .lane_bytes = access_bytes(op)};
       }
       case Opcode::st:
       case Opcode::red:
         if (shared) return {.does = Does::store_shared, .lane_bytes = access_bytes(op)};
-        return {.does = Does::store_global};
+        return {.does = Does::store_global, .before = fence_of(op)};
       case Opcode::ldmatrix:
         return {.does = Does::load_shared, .latency = f(shared_latency), .lane_bytes = matrix_bytes(op)};
       case Opcode::stmatrix: return {.does = Does::store_shared, .lane_bytes = matrix_bytes(op)};
@@ -144,6 +151,9 @@ class Pricing {
       default: return {.latency = f(alu_latency)};
     }
   }
+
+  // An access that releases to other CTAs has a fence in front of it.
+  float fence_of(const ir::Operation& op) const { return releases_widely(op) ? f(fence_wide) : 0; }
 
   // Each register of a lane is four bytes.
   std::uint16_t matrix_bytes(const ir::Operation& op) const {
@@ -183,6 +193,7 @@ class Pricing {
       case ops::Family::bulk_copy:
       case ops::Family::tensor_copy:
         return {.does = Does::copy, .multicast = op.modifiers.multicast(), .slots = f(copy_slots)};
+      case ops::Family::tensor_map_copy: return {.before = f(fence_wide)};  // it releases what it has written
       default: return {};
     }
   }
@@ -235,7 +246,7 @@ Costs::Costs(const sim::Program& program, const Chip& chip, std::uint32_t thread
   for (const ir::Operation& op : code.operations) {
     Cost& c = costs_.emplace_back(pricing.of(op));
     c.moves = moves_in_block(op), c.orders = !c.moves && !is_plain_store(op);
-    c.acquires = acquires_widely(op);
+    c.acquires = acquires_widely(op), c.releases = releases_widely(op);
     append(reads_, code.read(op));
     append(writes_, code.written(op));
   }

@@ -38,6 +38,7 @@ struct Cost {
   bool multicast = false;
   bool is_cached = false;        // in L1
   bool acquires = false;         // from other CTAs, so L1 forgets
+  bool releases = false;         // to other CTAs, so it waits for the warp's stores
   bool moves = false;            // ptxas chooses its place in the basic block
   bool orders = true;            // what stands before it has been issued before it
   float before = 0;              // cycles between the instructions before it and its effect

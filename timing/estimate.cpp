@@ -112,8 +112,8 @@ class Slot {
   static constexpr double between_groups = 30;  // of wgmma: from the last one of a slot to the first one of the next
   static constexpr double absent_row = 8;       // of a box, beyond the tensor's end, with wgmma: measured on an H200
 
-  // What L2 gives for a row of a box, whose 128 bytes lie in two lines where the tensor's rows do not all begin with one,
-  // and in five sectors of 32 bytes where they do not begin with one of those: measured on an H200 alone.
+  // What L2 gives for a row of a box, whose 128 bytes lie in two lines where the tensor's rows do not all begin with
+  // one, and in five sectors of 32 bytes where they do not begin with one of those: measured on an H200 alone.
   double lines_of_row() const {
     if (chip_.core != TensorCore::wgmma) return 1;
     constexpr std::uint64_t line_bits = 128 * 8, sector_bits = 32 * 8;
@@ -150,7 +150,8 @@ class Slot {
 // that multiply: they reach those that store through two places in shared memory, a chunk of columns at a time.
 class Epilogue {
  public:
-  Epilogue(const Tiling& t, const Deal& d, const Chip& chip) : t_(t), chip_(chip), share_(share_of(chip, d.sms())) {}
+  Epilogue(const Tiling& t, const Deal& d, const Chip& chip)
+      : t_(t), chip_(chip), share_(share_of(chip, d.sms())), d_sms_(d.sms()) {}
 
   /// All of it.
   double cycles() const {
@@ -181,7 +182,8 @@ class Epilogue {
   // Each thread has a row, so a store touches a line for each of its lanes.
   double by_rows() const {
     const double stores = double(t_.columns) * t_.d_bits / 8 / store_bytes;
-    const double lines = stores * isa::tmem_lanes * row_share() * share_.store_line;
+    const double line = std::max(chip_[FactId::store_line], d_sms_ / chip_[FactId::store_lines_all]);
+    const double lines = stores * isa::tmem_lanes * row_share() * line;
     const double chunks = all_columns() / t_.store_columns;
     const double chunk = load_chunk(t_.store_columns) + t_.store_columns * column_slots;
     return std::max(lines, chunks * chunk) + chunk;
@@ -203,13 +205,14 @@ class Epilogue {
     const double lines = double(t_.columns) / 4 * warps * 4 * chip_[FactId::store_line];
     return std::max(lines, all_columns() / columns * (load_chunk(columns) + columns * column_slots));
   }
-  // The last CTA of a tile, or of a group of its parts, reads the parts, 32 columns of a row at a time; then the last one
-  // the groups' sums.
+  // The last CTA of a tile, or of a group of its parts, reads the parts, 32 columns of a row at a time; then the last
+  // one the groups' sums.
   double reduction() const {
     constexpr int most_in_a_row = 8, columns = 32;
     constexpr double read_rate = 48;  // bytes a cycle, of one SM's warpgroup
     const double splits = double(t_.splits), group = splits > most_in_a_row ? std::ceil(std::sqrt(splits)) : splits;
-    const double levels = splits > most_in_a_row ? 2 : 1, read = levels > 1 ? group + std::ceil(splits / group) : splits;
+    const double levels = splits > most_in_a_row ? 2 : 1,
+                 read = levels > 1 ? group + std::ceil(splits / group) : splits;
     const double bytes = isa::tmem_lanes * double(t_.columns) * 4;
     const double in_turn = t_.columns / columns * chip_[FactId::l2_latency];
     return levels * (chip_[FactId::fence_wide] + 2 * chip_[FactId::l2_latency]) +
@@ -219,6 +222,7 @@ class Epilogue {
   const Tiling& t_;
   const Chip& chip_;
   Share share_;
+  double d_sms_;  // that have work
 };
 
 // Barriers, mbarriers and tensor memory, before the first copy.

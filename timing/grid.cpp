@@ -28,6 +28,9 @@ std::uint32_t Sample::number(int axis, std::uint32_t at) const {
 // The ends, the second and the middle; then the middle of what is not straight and long enough to matter.
 std::optional<std::uint32_t> Sample::missing(int axis) const {
   const std::uint32_t extent = extents_[std::size_t(axis)];
+  if (in_order_ && axis == last_axis() && extent <= most_points)
+    for (std::uint32_t at = 0; at < extent; ++at)
+      if (!ran_.contains(number(axis, at))) return number(axis, at);
   for (const std::uint32_t at : {0u, extent - 1, std::min(1u, extent - 1), extent / 2})
     if (!ran_.contains(number(axis, at))) return number(axis, at);
   const Line& points = lines_[std::size_t(axis)];
@@ -61,6 +64,14 @@ std::optional<std::uint32_t> Sample::next() const {
   for (int axis = 0; axis < 3; ++axis)
     if (const auto number = missing(axis)) return number;
   return std::nullopt;
+}
+
+std::vector<std::uint32_t> Sample::of_last_wave() const {
+  const std::uint32_t extent = extents_[std::size_t(last_axis())];
+  if (!in_order_ || extent > most_points) return {0};
+  std::vector<std::uint32_t> all;
+  for (std::uint32_t at = 0; at < extent; ++at) all.push_back(number(last_axis(), at));
+  return all;
 }
 
 void Sample::add(std::uint32_t cluster, const Work& work) {

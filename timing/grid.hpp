@@ -27,6 +27,11 @@ class Sample {
   /// The number of a cluster that is to be run next; the first is 0. Nothing: enough have been.
   std::optional<std::uint32_t> next() const;
   void add(std::uint32_t cluster, const Work&);
+  /// Of the axis whose clusters start last all run, in their order, if they are few: what one does hangs on those
+  /// before.
+  void take_all_of_last_axis() { in_order_ = true; }
+  /// Clusters to run again where the last wave is to be known, in their order: those of that axis, else the first.
+  std::vector<std::uint32_t> of_last_wave() const;
   /// Of any cluster.
   Work of(std::uint32_t cluster) const;
   std::size_t size() const { return ran_.size(); }
@@ -35,10 +40,11 @@ class Sample {
   using Line = std::map<std::uint32_t, Work>;  // by the place on an axis, the others at 0
 
   std::uint32_t number(int axis, std::uint32_t at) const;
+  int last_axis() const { return extents_[2] > 1 ? 2 : extents_[1] > 1 ? 1 : 0; }
   std::optional<std::uint32_t> missing(int axis) const;
 
   std::array<std::uint32_t, 3> extents_;
-  bool all_;
+  bool all_, in_order_ = false;
   std::map<std::uint32_t, Work> ran_{};  // by number
   std::array<Line, 3> lines_{};          // of them, those on an axis
 };

@@ -67,6 +67,11 @@ struct Memory {
   std::vector<double> hbm_bytes{};
 };
 
+// All clusters write their parts, one after the other, and the last ones read all of them, column by column. Between
+// the write and the read of a place, of the part u in [0, 1] and the column v, lie 1 - u + u v of the bytes that are
+// written. The part of the places for which that is at most `held`: L2 keeps what was used last.
+double found_again(double held) { return held >= 1 ? 1 : held + (1 - held) * std::log(1 - held); }
+
 Memory memory_of(const Times& t, const Surroundings& base, double all_bytes, const Chip& chip, L2 l2) {
   const bool fits = all_bytes <= chip[FactId::l2_reach];
   std::set<std::string> before;
@@ -77,17 +82,26 @@ Memory memory_of(const Times& t, const Surroundings& base, double all_bytes, con
     const double clusters = double(c.takes_clusters ? std::min(c.clusters, c.resident) : c.clusters);
     double cold = 0, asked = 0;
     for (const auto& [name, use] : c.written) {
-      before.insert(name);
+      before.insert(name), around.handed.insert(name);
       if (fits) around.held.insert(name);
       // Clusters that come later may load what the first one does not.
       else if (!c.read.contains(name))
-        around.spilled.insert(name);
+        around.spilled[name] = use.size;
     }
+    double spilled = 0, written = 0, filled = 0;
+    for (const auto& [name, size] : around.spilled) spilled += size;
+    for (auto& [name, part] : around.spilled) {
+      const double lost = 1 - found_again(chip[FactId::l2_shared] / spilled);
+      filled += part * lost, part = lost;
+    }
+    for (const auto& [name, use] : c.written) written += std::min(use.size, use.moved * clusters);
     for (const auto& [name, use] : c.read) {
       before.insert(name);
       if ((fits && l2 == L2::warm) || around.held.contains(name)) continue;
       cold += std::min(use.size, use.moved * clusters), asked += use.moved * clusters;
     }
+    // L2 is full of what a launch like this one leaves, and loses as many bytes as come in.
+    if ((!fits || l2 == L2::cold) && written > 0) around.dirty = written / (written + cold + (c.counts ? filled : 0));
     around.hits_l2 = cold == 0 && around.spilled.empty();
     around.from_hbm = asked > 0 ? cold / asked : 0;
     m.around.push_back(around), m.hbm_bytes.push_back(cold);

@@ -11,6 +11,7 @@
 
 #include "timing/chip.hpp"
 #include "timing/l1_cache.hpp"
+#include "timing/wavefronts.hpp"
 
 namespace kiln::timing {
 
@@ -80,6 +81,7 @@ struct Sm {
   /// `shared`: bytes of shared memory that its CTA has.
   Sm(const Chip& chip, std::uint64_t shared)
       : l1(std::uint64_t(chip[FactId::l1_and_shared]) - std::min(std::uint64_t(chip[FactId::l1_and_shared]), shared)),
+        store_room(std::max(0.0, chip[FactId::l1_and_shared] - double(shared)) / sector_bytes),
         wgmmas{WgmmaQueue(chip), WgmmaQueue(chip), WgmmaQueue(chip), WgmmaQueue(chip)},
         tensor(chip) {}
 
@@ -87,10 +89,12 @@ struct Sm {
   std::array<Server, 4> tmem_ports{};  // of the four quarters
   std::array<Server, 4> sub_cores{};   // wgmma: each warp of a warpgroup has its own part of the tensor core
   L1Cache l1;
+  double store_room = 0;             // sectors of stores on their way that the first-level cache holds
   std::array<WgmmaQueue, 4> wgmmas;  // of the sub-cores
   Server shared_port{};
   Server operands{};                               // of wgmma, and copies beside them, out of and into shared memory
-  Server lines{};                                  // of global memory, as loads and stores touch them
+  Server lines{};                                  // of global memory, as loads touch them
+  Server written{};                                // what stores send to L2
   Server hbm{};                                    // the SM's share of it
   std::unordered_set<std::uint64_t> hbm_blocks{};  // that loads have asked of it
   Server copies{};                                 // the copy engine: rows of boxes

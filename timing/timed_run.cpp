@@ -25,6 +25,7 @@ constexpr std::uint64_t livelock_every = 1 << 14;  // turns between two looks fo
 constexpr double clock_reads = 2;                  // cycles of a measured latency that are its two reads of the clock
 constexpr std::uint32_t row_bytes = 128;           // that the copy engine takes at once, and a wavefront
 constexpr std::uint64_t hbm_bytes = 64;            // that L2 asks of HBM at once
+constexpr std::uint64_t own_bytes = 512;           // of a block of which it is known that this cluster wrote to it
 constexpr double wgmma_k_bytes = 32;               // of a column of B, in one wgmma
 constexpr std::size_t most_spans = 200'000;        // of a timeline
 constexpr double least_wait = 16;                  // cycles, of one that a timeline shows
@@ -162,6 +163,7 @@ TimedRun::Next TimedRun::next(Track& t) {
     };
     if (c.does == Does::mma || c.does == Does::tmem_copy) not_before(sm(*t.cta).tensor.room(n.unit), Stall::mma_queue);
     if (c.does == Does::wgmma) not_before(wgmma_queue_of(t).room(n.unit, t.warp->index), Stall::mma_queue);
+    if (c.releases) not_before(sm(*t.cta).written.free(), Stall::fence);
     if (c.does == Does::wait_tmem_load) not_before(t.loaded, Stall::tensor_memory);
     if (c.does == Does::wait_tmem_store) not_before(t.stored, Stall::tensor_memory);
   }
@@ -304,10 +306,7 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
     }
     case Does::store_shared: t.at = std::max(t.at, s.shared_port.begin(now_, shared_cycles(s))); break;
     case Does::load_global: load_global(t, n, c, begins); break;
-    case Does::store_global:
-      t.at = std::max(t.at, s.lines.begin(now_, lines(touched_) * share_.store_line));
-      if (!touched_.empty()) note_global(touched_.front().address, double(sectors(touched_)) * sector_bytes, false);
-      break;
+    case Does::store_global: store_global(t); break;
     case Does::tmem_load: {
       const double own = bytes / chip_[tmem_load_rate];  // two warps of a quarter have twice the rate of one
       const double start = s.tmem_ports[t.warp->index % 4].begin(std::max(now_, t.load_free), own / 2);
@@ -330,7 +329,21 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
   }
 }
 
-// Units take the load now, as those before it; its address may come later than that, at `begins`.
+// The first-level cache holds what is on its way to L2. A warp waits where that is full.
+void TimedRun::store_global(Track& t) {
+  if (touched_.empty()) return;
+  Sm& s = sm(*t.cta);
+  const double parts = sectors(touched_);
+  const double cycles = std::max(lines(touched_) * share_.store_line, parts * share_.store_sector);
+  const double begins = s.written.begin(now_, cycles);
+  t.at = std::max(t.at, begins - s.store_room * cycles / parts);
+  double bytes = 0;
+  for (const Touch& x : touched_) bytes += x.bytes, own_.insert(x.address / own_bytes);
+  note_written(s, touched_.front().address, bytes);
+}
+
+// Units take the load now, as those before it; its address may come later than that, at `begins`. What L1 does not have
+// is asked of L2 behind the stores that are on their way there.
 void TimedRun::load_global(Track& t, const Next& n, const Cost& c, double begins) {
   Sm& s = sm(*t.cta);
   const double of_lines = lines(touched_) * chip_[global_line];
@@ -340,14 +353,21 @@ void TimedRun::load_global(Track& t, const Next& n, const Cost& c, double begins
     load(t, n, std::max(asked + chip_[l1_latency], found.there));
     return;
   }
-  const double bytes = double(found.missing) * sector_bytes, travels = bytes / share_.ingest_rate;
-  const auto from_hbm = touched_.empty() ? std::nullopt : note_global(touched_.front().address, bytes, true);
+  const bool handed = !touched_.empty() && is_handed(touched_.front().address);
+  const double bytes = double(found.missing) * sector_bytes;
+  const double travels = bytes / (handed ? share_.own_rate : share_.ingest_rate);
+  const auto from_hbm = touched_.empty() ? std::nullopt : note_read(touched_.front().address, bytes);
   // What another SM or the load before has asked of HBM is found in L2.
   const bool is_new = from_hbm && s.hbm_blocks.insert(touched_.front().address / hbm_bytes).second;
   const double part = is_new ? *from_hbm : 0;
-  const double given = part > 0 ? s.hbm.end(now_, bytes * part / share_.hbm_rate) : 0;
-  const double latency = c.latency + part * (chip_[hbm_latency] - chip_[l2_latency]);
-  const double there = std::max({given, s.ingest.end(taken, travels), asked + travels, found.there}) + latency;
+  const double given = part > 0 ? s.hbm.end(now_, bytes * part * (1 + around_.dirty) / share_.hbm_rate) : 0;
+  const double far = handed && c.is_cached ? chip_[l2_far] - chip_[l2_latency] : 0;
+  const double latency = c.latency + std::max(far, part * (chip_[hbm_latency] - chip_[l2_latency]));
+  time_.counts |= cluster_.grid.program.code->operations[n.operation].opcode == Opcode::atom;
+  const double sent = std::max(asked, s.written.free());
+  const double there =
+      std::max({given, s.ingest.end(std::max(taken, s.written.free()), travels), sent + travels, found.there}) +
+      latency;
   if (c.is_cached) s.l1.fill(touched_, there);
   load(t, n, there);
   time_.loaded += bytes;
@@ -455,21 +475,41 @@ void TimedRun::multiply(const sim::MmaTask& task) {
   time_.guessed_mma |= !t.exact || task.form.sparse || task.form.ws;
 }
 
-// Which buffers the kernel reads and writes. Of a read that L2 does not answer: the part that HBM must give.
-std::optional<double> TimedRun::note_global(std::uint64_t address, double bytes, bool is_read) {
+// Which buffers the kernel reads. Of a read that L2 does not answer: the part that HBM must give.
+std::optional<double> TimedRun::note_read(std::uint64_t address, double bytes) {
   const sim::Region* r = cluster_.grid.memory.region(address);
   if (!r) return std::nullopt;
-  BufferUse& use = (is_read ? time_.read : time_.written)[r->name];
+  BufferUse& use = time_.read[r->name];
   use.size = double(r->bytes), use.moved += bytes;
-  if (!is_read || around_.hits_l2 || around_.held.contains(r->name)) return std::nullopt;
-  return around_.spilled.contains(r->name) ? 1 : around_.from_hbm;
+  if (around_.hits_l2 || around_.held.contains(r->name)) return std::nullopt;
+  const auto spilled = around_.spilled.find(r->name);
+  if (spilled == around_.spilled.end()) return around_.from_hbm;
+  if (own_.contains(address / own_bytes)) return std::nullopt;
+  return spilled->second;
+}
+
+// Whether other clusters write there what this one reads.
+bool TimedRun::is_handed(std::uint64_t address) const {
+  if (around_.handed.empty()) return false;
+  const sim::Region* r = cluster_.grid.memory.region(address);
+  return r && around_.handed.contains(r->name);
+}
+
+// And writes, which L2 takes.
+void TimedRun::note_written(Sm& s, std::uint64_t address, double bytes) {
+  const sim::Region* r = cluster_.grid.memory.region(address);
+  if (!r) return;
+  BufferUse& use = time_.written[r->name];
+  use.size = double(r->bytes), use.moved += bytes;
+  if (around_.dirty > 0) s.hbm.end(now_, bytes * around_.dirty / share_.hbm_rate);
 }
 
 void TimedRun::transfer(const sim::Transfer& t) {
   if (!issuer_) return;
   Sm& s = sm(*issuer_->cta);
-  const auto cold = t.global == 0 ? std::nullopt : note_global(t.global, double(t.bytes), t.signals);
+  const auto cold = t.global == 0 || !t.signals ? std::nullopt : note_read(t.global, double(t.bytes));
   if (!t.signals) {
+    if (t.global != 0) note_written(s, t.global, double(t.bytes));
     const double read = s.stores.end(now_, double(t.bytes) / share_.store_rate);
     copies_.push_back({read, read + chip_[store_latency]});
     return;
@@ -479,7 +519,8 @@ void TimedRun::transfer(const sim::Transfer& t) {
     const bool first = t.box && s.maps.insert(t.global).second && !s.fetches_maps;
     if (t.global != 0) time_.loaded += double(t.bytes);
     hbm_end_ = now_;
-    if (cold.value_or(0) > 0) hbm_end_ = s.hbm.end(now_, double(t.bytes) * *cold / share_.hbm_rate);
+    if (cold.value_or(0) > 0)
+      hbm_end_ = s.hbm.end(now_, double(t.bytes) * *cold * (1 + around_.dirty) / share_.hbm_rate);
     engine_end_ = s.copies.end(now_ + (first ? chip_[descriptor_miss] : 0), cycles);
   }
   load_ = Load{cycles, double(t.bytes), t.global == 0, cold.has_value()};
@@ -632,6 +673,7 @@ void TimedRun::run_on(Track& t, double others, const ir::Operation*& current) {
 ClusterTime TimedRun::result() const {
   ClusterTime out = time_;
   out.cycles = now_;
+  for (const Sm& s : sms_) out.drain = std::max(out.drain, s.written.free() - now_);
   out.roles = roles_.times();
   out.path = path_.parts();
   const auto most = [&](auto busy) {
@@ -653,6 +695,7 @@ ClusterTime TimedRun::result() const {
       {"bulk stores", most([](const Sm& s) { return s.stores.busy(); })},
       {"shared memory port", most([](const Sm& s) { return std::max(s.shared_port.busy(), s.operands.busy()); })},
       {"lines of global memory", most([](const Sm& s) { return s.lines.busy(); })},
+      {"stores to L2", std::min(now_, most([](const Sm& s) { return s.written.busy(); }))},
       {"tensor memory port", most([&](const Sm& s) { return of_four(s.tmem_ports); })},
       {"issue slots", most([&](const Sm& s) { return of_four(s.schedulers); })}};
   return out;

@@ -13,6 +13,7 @@
 #include <queue>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -28,11 +29,15 @@ namespace kiln::timing {
 
 /// What the run assumes of the rest of the chip.
 struct Surroundings {
-  bool hits_l2 = true;              // loads find their bytes there
-  std::set<std::string> held{};     // but for these buffers, if the others are not there
-  bool values = true;               // MMAs compute; else their results are left out
-  double from_hbm = 0;              // of the bytes that loads ask for, the part that HBM must give
-  std::set<std::string> spilled{};  // buffers that the launch writes and L2 cannot hold: HBM gives all that is loaded
+  bool hits_l2 = true;           // loads find their bytes there
+  std::set<std::string> held{};  // but for these buffers, if the others are not there
+  bool values = true;            // MMAs compute; else their results are left out
+  double from_hbm = 0;           // of the bytes that loads ask for, the part that HBM must give
+  // Of a buffer that the launch writes and that L2 cannot hold: the part of what is loaded that HBM gives, if this
+  // cluster has not just written it.
+  std::map<std::string, double> spilled{};
+  std::set<std::string> handed{};   // buffers that clusters of the launch write for others to read
+  double dirty = 0;                 // what comes into L2 drives out as much, of which HBM must take this part
   std::uint64_t busy_clusters = 0;  // that run at the same time; 0: as many as there are and fit
   bool timeline = false;            // the run's spans are kept
 };
@@ -45,6 +50,7 @@ struct BufferUse {
 /// What one cluster took.
 struct ClusterTime {
   double cycles = 0;  // from its start to the exit of its last thread
+  double drain = 0;   // and from there to the arrival of its last store in L2
   std::uint32_t ctas = 0;
   std::uint64_t clusters = 1, resident = 1;  // of the grid; at once on the chip
   std::vector<RoleTime> roles{};
@@ -57,6 +63,7 @@ struct ClusterTime {
   std::map<std::string, BufferUse> read{}, written{};  // by buffer
   bool guessed_mma = false;                            // of a form that was not measured
   bool takes_clusters = false;                         // the kernel asks for the work of clusters that have not started
+  bool counts = false;                                 // in global memory: what a cluster does may hang on those before
   std::uint64_t mma_sync = 0;  // instructions of the tensor core that block their warp, which have no model
 };
 
@@ -145,7 +152,10 @@ class TimedRun {
   Next next(Track&);
   void issue(Track&, const Next&, const ir::Operation*& current);
   void charge(Track&, const Next&);
-  std::optional<double> note_global(std::uint64_t address, double bytes, bool is_read);
+  std::optional<double> note_read(std::uint64_t address, double bytes);
+  bool is_handed(std::uint64_t address) const;
+  void note_written(Sm&, std::uint64_t address, double bytes);
+  void store_global(Track&);
   void note_arrival(const Track&, std::uint32_t operation);
   Release release_of(bool by_event) const;
   std::uint32_t number_of(std::uint32_t cta, std::uint32_t warp) const;
@@ -191,7 +201,8 @@ class TimedRun {
   std::optional<double> engine_end_{};  // of the multicast's first destination
   double hbm_end_ = 0;                  // when HBM has given its part of that
   std::optional<Load> load_{};
-  std::vector<Touch> touched_{};  // by its lanes
+  std::vector<Touch> touched_{};             // by its lanes
+  std::unordered_set<std::uint64_t> own_{};  // blocks of global memory that this cluster has stored to
   std::optional<Object> observed_{};
 
   std::map<Object, Phase> phases_{};

@@ -8,7 +8,7 @@ namespace kiln::timing {
 
 namespace {
 
-constexpr double feels_others = 0.5;  // use of what L2 gives an SM, from which on it matters how many share L2
+constexpr double feels_others = 0.3;  // use of what SMs share, from which on it matters how many there are
 
 double busy(const ClusterTime& c, std::string_view name) {
   const auto use = std::find_if(c.uses.begin(), c.uses.end(), [&](const Use& u) { return u.name == name; });
@@ -38,25 +38,31 @@ sim::Outcome TimedSchedule::run_one(sim::Cluster& cluster, const Surroundings& a
 // Which cluster runs after this one.
 std::optional<std::uint32_t> TimedSchedule::next_cluster(const sim::Cluster& cluster, const ClusterTime& time) {
   const ClusterTime& first = times_.back();
-  if (runs_tail_) {
-    tail_ = std::min(1.0, time.cycles / first.cycles), runs_tail_ = false;
+  if (!tail_runs_.empty()) {
+    tail_runs_.pop_front();
+    if (!tail_runs_.empty()) return tail_runs_.front();
+    tail_ = std::min(1.0, time.cycles / sample_->of(cluster.index).cycles);
     return std::nullopt;
   }
   sample_->add(cluster.index, {time.cycles, busy(time, "tensor core")});
+  if (first.counts) sample_->take_all_of_last_axis();
   if (first.takes_clusters || extent_ == Extent::first) return std::nullopt;
   if (const auto next = sample_->next()) return next;
-  runs_tail_ = last_wave(first) > 0 && busy(first, "L2 to the SM") > feels_others * first.cycles;
-  return runs_tail_ ? std::optional(0u) : std::nullopt;
+  const auto is_felt = [&](std::string_view name) { return busy(first, name) > feels_others * first.cycles; };
+  if (last_wave(first) == 0 || !(is_felt("L2 to the SM") || is_felt("stores to L2") || is_felt("HBM")))
+    return std::nullopt;
+  for (const std::uint32_t k : sample_->of_last_wave()) tail_runs_.push_back(k);
+  return tail_runs_.front();
 }
 
 sim::Outcome TimedSchedule::run(sim::Cluster& cluster, const ir::Operation*& current) {
   if (launch_ != cluster.grid.number) {
     launch_ = cluster.grid.number;
     sample_.emplace(sim::clusters_of(cluster.grid), extent_ == Extent::all);
-    tail_ = 1, runs_tail_ = false;
+    tail_ = 1, tail_runs_.clear();
   }
   Surroundings around = around_[std::min<std::size_t>(cluster.grid.number, around_.size() - 1)];
-  if (runs_tail_) around.busy_clusters = last_wave(times_.back());
+  if (!tail_runs_.empty()) around.busy_clusters = last_wave(times_.back());
   ClusterTime time;
   const sim::Outcome outcome = run_one(cluster, around, current, time);
   if (sample_->size() == 0) times_.push_back(time), grids_.emplace_back();
@@ -69,6 +75,7 @@ sim::Outcome TimedSchedule::run(sim::Cluster& cluster, const ir::Operation*& cur
   const ClusterTime& first = times_.back();
   const std::uint64_t clusters = first.takes_clusters ? std::min(first.clusters, first.resident) : first.clusters;
   grids_.back() = dispatch(*sample_, clusters, first.resident, chip_[FactId::cta_gap], tail_);
+  grids_.back().cycles += first.drain;  // of the clusters before them the drain is hidden by those after
   return outcome;
 }
 

@@ -2,6 +2,7 @@
 // run computes the same and is judged the same; time alone comes from a chip's resources instead of a seed.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -50,7 +51,7 @@ class TimedSchedule final : public sim::schedule::Schedule, public sim::Observer
   std::optional<std::uint32_t> launch_{};  // that runs
   std::optional<Sample> sample_{};         // of it
   double tail_ = 1;                        // its dispatcher's
-  bool runs_tail_ = false;
+  std::deque<std::uint32_t> tail_runs_{};  // clusters that show what the last wave takes, still to run
 };
 
 }  // namespace kiln::timing

@@ -6,7 +6,8 @@ namespace {
 
 using enum timing::FactId;
 
-constexpr unsigned line_step = 4224;  // bytes: another line, another slice of L2, another page now and then
+constexpr unsigned little_l1 = 200u << 10;  // bytes of shared memory that leave little to the first-level cache
+constexpr unsigned line_step = 4224;        // bytes: another line, another slice of L2, another page now and then
 
 void arithmetic(Session& s) {
   LoopKernel k;
@@ -87,33 +88,62 @@ void hbm(Session& s) {
   s.set(hbm_latency, f, "a chain of addresses that were not touched before");
 }
 
-// Four warps store 16 bytes of a row for each lane, as an epilogue does: cycles of a line for each CTA.
-Figure stored_line(Session& s, unsigned ctas) {
+// Four warps store 16 bytes for each lane, `apart` bytes from one lane to the next, again and again to the same bytes:
+// a row's 512 bytes each, as an epilogue does, or 64 KB without a gap, as partial sums are left. Cycles of a store for
+// each CTA.
+Figure stored(Session& s, unsigned ctas, bool by_rows) {
   constexpr unsigned threads = 128, pitch = 8192, stores = 4, warps = threads / 32;
+  const unsigned apart = by_rows ? pitch : 16, step = by_rows ? 16 : threads * 16, room = by_rows ? 512 : 65536;
   LoopKernel k;
   k.threads = threads, k.ctas = ctas, k.copies = stores;
-  k.shared_bytes = 64;
-  k.data_bytes = std::uint64_t(ctas) * threads * pitch;
-  k.setup = fmt::format("mad.lo.u32 %r1, %block, {}, %thread; mul.wide.u32 %rd1, %r1, {}; add.u64 %rd1, %rd1, %data;",
-                        threads, pitch);
-  k.before = "mov.u64 %rd2, %rd1;";
-  k.body = "st.volatile.global.v4.u32 [%rd2], {%r2, %r2, %r2, %r2}; add.u64 %rd2, %rd2, 16;";
+  k.shared_bytes = little_l1;  // else the first-level cache holds what is on its way to L2
+  k.data_bytes = std::uint64_t(ctas) * (by_rows ? threads * pitch : room);
+  k.setup = fmt::format(
+      "mul.wide.u32 %rd1, %block, {}; mul.wide.u32 %rd2, %thread, {}; add.u64 %rd1, %rd1, %rd2; add.u64 %rd1, %rd1, "
+      "%data; mov.u32 %r1, 0;",
+      by_rows ? threads * pitch : room, apart);
+  k.body = fmt::format(
+      "cvt.u64.u32 %rd2, %r1; add.u64 %rd2, %rd1, %rd2; st.volatile.global.v4.u32 [%rd2], {{%r2, %r2, %r2, %r2}}; "
+      "add.u32 %r1, %r1, {}; and.b32 %r1, %r1, {};",
+      step, room - 1);
   const Figure f = cycles_of(s.machine(), k, 32, 96);  // of a copy, all warps
-  return {f.value / (warps * 32), f.spread / (warps * 32)};
+  return {f.value / warps, f.spread / warps};
 }
 
+constexpr double lines_by_rows = 32, whole_sectors = 16;  // of a warp's store
+
 void stored_lines(Session& s) {
-  s.set(store_line, stored_line(s, 1), "128 threads, each 16 bytes of a row of its own");
+  const Figure rows = stored(s, 1, true), whole = stored(s, 1, false);
+  s.set(store_line, {rows.value / lines_by_rows, rows.spread / lines_by_rows},
+        "128 threads, each 16 bytes of a row of its own");
+  s.set(store_sector, {whole.value / whole_sectors, whole.spread / whole_sectors},
+        "128 threads, 512 bytes in a row a warp");
 }
 
 void stored_lines_of_all(Session& s) {
   const unsigned sms = s.machine().facts().sms;
-  for (const unsigned part : {4u, 2u})
-    s.observe(fmt::format("a line of 16 bytes stored, {} SMs at once", sms / part), stored_line(s, sms / part),
-              "cycles/line of each SM");
-  const Figure f = stored_line(s, sms);
-  s.set(store_lines_all, {sms / f.value, sms / f.value * f.spread / f.value},
+  const auto rate = [&](const Figure& f, double each) {
+    return Figure{each * sms / f.value, each * sms / f.value * f.spread / f.value};
+  };
+  for (const unsigned part : {4u, 2u}) {
+    const Figure f = stored(s, sms / part, true);
+    s.observe(fmt::format("a line of 16 bytes stored, {} SMs at once", sms / part),
+              {f.value / lines_by_rows, f.spread / lines_by_rows}, "cycles/line of each SM");
+  }
+  s.set(store_lines_all, rate(stored(s, sms, true), lines_by_rows),
         "each SM 128 threads, each 16 bytes of a row of its own");
+  s.set(store_sectors_all, rate(stored(s, sms, false), whole_sectors), "each SM 512 bytes in a row a warp");
+}
+
+// Four warps, each lane a word of its own; a chain through the value.
+void atomics(Session& s) {
+  LoopKernel k;
+  k.threads = 128, k.copies = 4;
+  k.shared_bytes = 64;
+  k.setup = "mul.wide.u32 %rd1, %thread, 4; add.u64 %rd1, %rd1, %data; mov.u32 %r1, 0;";
+  k.body = "atom.relaxed.gpu.global.add.u32 %r1, [%rd1], %r1;";
+  k.after = "st.volatile.shared.u32 [%smem], %r1;";
+  s.set(atom_latency, cycles_of(s.machine(), k, 16, 48), "4 warps, each lane a word of its own");
 }
 
 }  // namespace
@@ -125,6 +155,7 @@ std::vector<Probe> warp_probes() {
           {"L1, latency", l1},
           {"L2, latency", l2},
           {"stores of lines", stored_lines},
+          {"atomic operations", atomics},
           {"stores of lines, all SMs", stored_lines_of_all, true},
           {"HBM, latency", hbm, true}};
 }

@@ -34,6 +34,20 @@ TEST_CASE("a step and a slope are found, and two axes combine") {
   CHECK(slope.of(64 * 7 + 30).cycles == doctest::Approx(65));
 }
 
+TEST_CASE("where clusters count those before them, all of the axis that starts last run in their order") {
+  timing::Sample s({3, 5, 8}, false);
+  s.take_all_of_last_axis();
+  std::vector<std::uint32_t> parts;
+  while (const auto next = s.next()) {
+    if (*next % 15 == 0) parts.push_back(*next);
+    s.add(*next, {*next == 105 ? 900.0 : 100.0, 0});
+  }
+  CHECK(parts == std::vector<std::uint32_t>{0, 15, 30, 45, 60, 75, 90, 105});
+  CHECK(s.of_last_wave() == parts);
+  CHECK(s.of(7 + 105).cycles == doctest::Approx(900));  // the sums of the other tiles are the last parts' too
+  CHECK(timing::Sample({3, 5, 8}, false).of_last_wave() == std::vector<std::uint32_t>{0});
+}
+
 TEST_CASE("the dispatcher starts a cluster where one has ended, so long ones at the end make a tail") {
   const timing::Sample rising = sampled({5, 1, 1}, [](std::uint32_t n) { return 100.0 * (n + 1); });
   // 0, 2 and 4 on one SM, 1 and 3 on the other

@@ -45,7 +45,7 @@ double cycles_of(const std::string& access, int shift, const timing::Chip& chip 
   for (int k = 0; k < 64; ++k) body += access + "\n";
   launch::Contract c = one_buffer(32);
   c.buffers[0] = buffer("out", 1 << 16);
-  return time_of(kernel(body), c, no_values, chip).cycles();
+  return time_of(kernel(body), c, no_values, chip).until_stored();
 }
 
 TEST_CASE("stores with 32 lanes in one bank take 32 times the turns, and stores by rows a turn for each line") {
@@ -67,10 +67,101 @@ TEST_CASE("stores by rows take longer where L2 takes fewer lines from all SMs th
   const auto cycles = [&](std::uint32_t ctas) {
     launch::Contract c = one_buffer(32, ctas);
     c.buffers[0] = buffer("out", 1 << 16);
-    return time_of(kernel(body), c, no_values, chip).cycles();
+    return time_of(kernel(body), c, no_values, chip).until_stored();
   };
-  CHECK(cycles(148) - cycles(37) == doctest::Approx(64 * 32 * 3).epsilon(0.05));
-  CHECK(cycles(37) == cycles(1));
+  CHECK(cycles(148) - cycles(1) == doctest::Approx(64 * 32 * 3).epsilon(0.05));
+  CHECK(cycles(37) > cycles(1));
+  CHECK(cycles(37) - cycles(1) < (cycles(148) - cycles(1)) / 4);
+}
+
+// Stores of a warp to 64 places: 16 bytes of a row for each lane, or 512 bytes without a gap.
+std::string stores(int count, bool by_rows) {
+  std::string text = fmt::format(
+      "mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, {}; mul.wide.u32 %rd2, %r2, 1; "
+      "add.u64 %rd1, %out, %rd2;\n",
+      by_rows ? 11 : 4);
+  for (int k = 0; k < count; ++k)
+    text += fmt::format("st.global.v4.u32 [%rd1+{}], {{%r1, %r1, %r1, %r1}};\n", k * (by_rows ? 16 : 512));
+  return text;
+}
+
+Timed stored(const std::string& body, std::uint32_t shared = 0, const timing::Chip& chip = b200()) {
+  launch::Contract c = one_buffer(32);
+  c.buffers[0] = buffer("out", 1 << 17);
+  c.launches[0].dynamic_smem = shared;
+  return time_of(kernel(body, ".extern .shared .align 16 .b8 pool[];\n"), c, no_values, chip);
+}
+
+TEST_CASE("a store of whole lines takes a turn for each sector, and one of a part of a line no less than a line's") {
+  const timing::Chip h100 = harness::chip_of("h100");
+  CHECK(stored(stores(64, false), 0, h100).until_stored() == doctest::Approx(64 * 16).epsilon(0.1));
+  CHECK(stored(stores(64, true), 0, h100).until_stored() == doctest::Approx(64 * 32 * 2).epsilon(0.1));
+}
+
+TEST_CASE("a warp goes on while what it stored is on its way, as much of it as the first-level cache holds") {
+  const timing::Chip h100 = harness::chip_of("h100");
+  const Timed free = stored(stores(64, true), 0, h100), full = stored(stores(64, true), 227 << 10, h100);
+  CHECK(free.cycles() < 0.2 * free.until_stored());  // 64 KB of sectors fit into 256
+  const double room = h100[timing::FactId::l1_and_shared] - (227 << 10);
+  CHECK(full.cycles() == doctest::Approx(2 * (64 * 32 - room / 32)).epsilon(0.1));
+  CHECK(full.until_stored() == doctest::Approx(free.until_stored()).epsilon(0.02));
+}
+
+TEST_CASE("what releases to other CTAs waits until L2 has the stores, a relaxed access does not") {
+  const timing::Chip h100 = harness::chip_of("h100");
+  const double alone = h100[timing::FactId::fence_wide], all = 64 * 32 * 2;
+  const auto after_stores = [&](const std::string& text) { return stored(stores(64, true) + text, 0, h100).cycles(); };
+  const double none = after_stores("");
+  CHECK(after_stores("fence.acq_rel.cta;") < none + 100);
+  CHECK(after_stores("fence.acq_rel.gpu;") > all);
+  CHECK(after_stores("atom.acq_rel.gpu.global.add.u32 %r3, [%out], 1;") > all);
+  CHECK(after_stores("atom.relaxed.gpu.global.add.u32 %r3, [%out], 1;") < all / 2);
+  CHECK(after_stores("red.release.gpu.global.add.u32 [%out], 1;") > all);
+  CHECK(stored("fence.acq_rel.gpu;", 0, h100).cycles() == doctest::Approx(alone).epsilon(0.05));
+}
+
+// Cycles of 32 loads of a line each, of which HBM gives all, behind the text.
+double loads_of_hbm(const std::string& before, timing::Surroundings around) {
+  std::string text = before + "mov.u32 %r3, 0;\n";
+  for (int k = 0; k < 32; ++k)
+    text += fmt::format("ld.global.u32 %r{}, [%out+{}]; add.u32 %r3, %r3, %r{};\n", 10 + k, 4096 * k, 10 + k);
+  around.hits_l2 = false, around.values = false, around.busy_clusters = 148;
+  launch::Contract c = one_buffer(1, 148);
+  c.buffers[0] = buffer("out", 1 << 17);
+  return time_of(kernel(text + "st.global.u32 [%out], %r3;"), c, around).cycles();
+}
+
+TEST_CASE("HBM gives what L2 has lost of a buffer that others wrote, and nothing that this cluster has just written") {
+  const double kept = loads_of_hbm("", {.spilled = {{"out", 0}}}), lost = loads_of_hbm("", {.spilled = {{"out", 1}}});
+  const double far = b200()[timing::FactId::hbm_latency] - b200()[timing::FactId::l2_latency];
+  CHECK(lost > kept + 0.9 * far);
+  std::string writes;
+  for (int k = 0; k < 32; ++k) writes += fmt::format("st.global.u32 [%out+{}], 1;\n", 4096 * k);
+  CHECK(loads_of_hbm(writes, {.spilled = {{"out", 1}}}) < lost);
+}
+
+TEST_CASE("what comes into an L2 that is full of written bytes drives them out to HBM") {
+  const double clean = loads_of_hbm("", {.from_hbm = 1}), dirty = loads_of_hbm("", {.from_hbm = 1, .dirty = 1});
+  const double share = timing::share_of(b200(), 148).hbm_rate;
+  CHECK(dirty - clean == doctest::Approx(32 * 32 / share).epsilon(0.2));
+}
+
+TEST_CASE("what another cluster has written comes from the far side of L2") {
+  const timing::Surroundings near = no_values;
+  timing::Surroundings far = near;
+  far.handed = {"out"};
+  const auto once = [&](const timing::Surroundings& around) {
+    return time_of(kernel("ld.global.u32 %r1, [%out]; add.u32 %r1, %r1, 1; bar.sync 0;"), one_buffer(32), around)
+        .cycles();
+  };
+  CHECK(once(far) - once(near) ==
+        doctest::Approx(b200()[timing::FactId::l2_far] - b200()[timing::FactId::l2_latency]).epsilon(0.05));
+}
+
+TEST_CASE("a load that L1 does not answer is sent behind the stores") {
+  const std::string load = "ld.global.u32 %r3, [%out+65536]; add.u32 %r3, %r3, 1; st.shared.u32 [pool], %r3;";
+  const timing::Chip h100 = harness::chip_of("h100");
+  CHECK(stored(stores(64, true) + load, 1024, h100).cycles() > 64 * 32 * 2 + h100[timing::FactId::l2_latency]);
 }
 
 // Cycles between two reads of the clock around some text, in a warp whose first thread has `out` in %rd1.

@@ -16,6 +16,7 @@ struct Timed {
   std::vector<timing::ClusterTime> times{};
 
   double cycles() const { return times.at(0).cycles; }
+  double until_stored() const { return cycles() + times.at(0).drain; }
 };
 
 /// The chip of a B200. MMAs compute nothing where a test does not ask for it.
