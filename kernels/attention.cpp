@@ -147,8 +147,8 @@ Kernel build(const std::string& name, Target target, const Seen& seen) {
       const Weights w = weights_of(loaded, now);
       const F32 factor = ex2_approx_ftz((before - now) * exponent_scale);
       g.wait(added, Phase((j + 1) & 1));  // the last block's: weights and sums are not used after it
-      g.when(j != 0, [&] { g.store(sums, scaled(g, sums, factor)); });
       g.store(weights, w.rounded);
+      g.when(j != 0, [&] { g.store(sums, scaled(g, sums, factor)); });
       g.tcgen05_wait_st();
       g.arrive_by_warp(weights_full);
       total = fma(total, factor, w.sum);
