@@ -1,8 +1,8 @@
-// O = softmax(Q * K^T / sqrt(head)) * V of many heads, without an n x n matrix: a CTA has 128 rows of a head of Q and goes
-// through its keys in blocks of 128. Scores come out of one MMA into tensor memory; the softmax, in registers, puts
-// probabilities back as the A of the next MMA, whose sums it scales whenever a greater score is found. Warp 4 loads,
-// warp 5 makes scores, warp 6 sums values, warps 0-3 are the softmax, a row each thread. Causal attention goes no
-// further than the last of its rows sees, and leaves out what each of them does not see yet.
+// O = softmax(Q * K^T / sqrt(head)) * V of many heads, without an n x n matrix: a CTA has 128 rows of a head of Q and
+// goes through its keys in blocks of 128. Scores come out of one MMA into tensor memory; the softmax, in registers,
+// puts probabilities back as the A of the next MMA, whose sums it scales whenever a greater score is found. Warp 4
+// loads, warp 5 makes scores, warp 6 sums values, warps 0-3 are the softmax, a row each thread. Causal attention goes
+// no further than the last of its rows sees, and leaves out what each of them does not see yet.
 #include "kernels/attention.hpp"
 
 #include <array>
@@ -147,8 +147,8 @@ Kernel build(const std::string& name, Target target, const Seen& seen) {
       const Weights w = weights_of(loaded, now);
       const F32 factor = ex2_approx_ftz((before - now) * exponent_scale);
       g.wait(added, Phase((j + 1) & 1));  // the last block's: weights and sums are not used after it
-      g.when(j != 0, [&] { g.store(sums, scaled(g, sums, factor)); });
       g.store(weights, w.rounded);
+      g.when(j != 0, [&] { g.store(sums, scaled(g, sums, factor)); });
       g.tcgen05_wait_st();
       g.arrive_by_warp(weights_full);
       total = fma(total, factor, w.sum);

@@ -43,8 +43,8 @@ constexpr std::array<dsl::SizeOption, 4> head_options(std::uint64_t heads) {
           dsl::SizeOption{"sharing", 1, "heads of Q that share one of K and V"}};
 }
 
-/// The buffers Q[heads, m, 128], K[heads / sharing, n, 128], V and O, and what O is to be. Throws diag::InputError for a
-/// bad --m or --n.
+/// The buffers Q[heads, m, 128], K[heads / sharing, n, 128], V and O, and what O is to be. Throws diag::InputError for
+/// a bad --m or --n.
 launch::Contract attention_buffers(std::uint64_t m, std::uint64_t n, const HeadSizes&);
 
 using MakeProblem = launch::Contract(const dsl::Kernel&, const dsl::Sizes&);

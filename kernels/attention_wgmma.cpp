@@ -1,8 +1,8 @@
 // Attention on Hopper: O = softmax(Q * K^T / sqrt(head)) * V for many heads at once. A CTA has 128 rows of Q; two
-// warpgroups have 64 of them each (attention_wgmma.hpp), a third one loads the blocks of keys that some row sees. Blocks
-// go from the last key to the first, so that those with keys that a row does not see come first. Heads have one length,
-// or sequences of any lengths follow one another in them: then a CTA makes tensor maps of its own sequence, to which
-// what lies before and after is not there.
+// warpgroups have 64 of them each (attention_wgmma.hpp), a third one loads the blocks of keys that some row sees.
+// Blocks go from the last key to the first, so that those with keys that a row does not see come first. Heads have one
+// length, or sequences of any lengths follow one another in them: then a CTA makes tensor maps of its own sequence, to
+// which what lies before and after is not there.
 #include "kernels/attention_wgmma.hpp"
 
 #include <array>
@@ -162,11 +162,10 @@ class Heads {
 class Sequences {
  public:
   static constexpr bool is_ragged = true;
-  static constexpr auto parameter_list =
-      parameters("Q"_arg.is<Pointer<bf16>>(), "K"_arg.is<Pointer<bf16>>(), "V"_arg.is<Pointer<bf16>>(),
-                 "O"_arg.is<Pointer<bf16>>(), "row_offsets"_arg.is<Pointer<u32>>(),
-                 "key_offsets"_arg.is<Pointer<u32>>(), "m"_arg.is<u32>(), "n"_arg.is<u32>(), "sharing"_arg.is<u32>(),
-                 "maps"_arg.is<Pointer<u8>>());
+  static constexpr auto parameter_list = parameters(
+      "Q"_arg.is<Pointer<bf16>>(), "K"_arg.is<Pointer<bf16>>(), "V"_arg.is<Pointer<bf16>>(),
+      "O"_arg.is<Pointer<bf16>>(), "row_offsets"_arg.is<Pointer<u32>>(), "key_offsets"_arg.is<Pointer<u32>>(),
+      "m"_arg.is<u32>(), "n"_arg.is<u32>(), "sharing"_arg.is<u32>(), "maps"_arg.is<Pointer<u8>>());
 
   explicit Sequences(KernelBuilder& b)
       : given_(declare(b, parameter_list)),
@@ -183,15 +182,16 @@ class Sequences {
     return {length(s, given_["row_offsets"_arg]), length(s, given_["key_offsets"_arg]), row};
   }
   U32 head_of_k(const U32& head_of_q) const { return head_of_q / given_["sharing"_arg]; }
-  // Each warp makes one of the maps of this CTA and publishes it in global memory, in a place of the CTA's own, which is
-  // written once.
+  // Each warp makes one of the maps of this CTA and publishes it in global memory, in a place of the CTA's own, which
+  // is written once.
   void make_maps(Warpgroup& g, const Extents& of) const {
     g.each_warp([&](Warp w) {
       const U32 which = w.warp_index() % operands, image = made_.address + which * isa::tensor_map_bytes;
       const Pred has_rows = which == of_q || which == of_o;
       const U32 first = select(has_rows, begin(w, given_["row_offsets"_arg]), begin(w, given_["key_offsets"_arg]));
-      const U64 base = select(which == of_q, start("Q"_arg),
-                              select(which == of_k, start("K"_arg), select(which == of_v, start("V"_arg), start("O"_arg))));
+      const U64 of_rows = select(which == of_q, start("Q"_arg), start("O"_arg));
+      const U64 of_keys = select(which == of_k, start("K"_arg), start("V"_arg));
+      const U64 base = select(has_rows, of_rows, of_keys);
       w.elect([&](Thread t) {
         using Field = TensorMapField;
         const U32 zero{t.recorder(), ir::Operand::number(0)};
@@ -263,8 +263,8 @@ template <class Mine, class MapOf>
 void store(Warpgroups<groups>& g, Mine& mine, const In& in, const MapOf& map, const U32& row, const U32& head_of_q) {
   std::vector<F32> inverse;
   for (int r = 0; r < rows_of_lane; ++r) inverse.push_back(rcp_approx_ftz(mine.total(r)));
-  const auto out = cvt<bf16>(make_registers<Mine::Values::elements>(
-      [&](int i) { return mine.value(i) * inverse[std::size_t(row_of(i))]; }));
+  const auto out = cvt<bf16>(
+      make_registers<Mine::Values::elements>([&](int i) { return mine.value(i) * inverse[std::size_t(row_of(i))]; }));
   for (int c = 0; c < head; c += 16) {
     const auto at = out.operands().begin() + c / 4;
     g.stmatrix<Fragment<bf16, 16, 16>>(in.q, mine.first(), c, Registers<bf16, 8>(g.recorder(), {at, at + 4}));
@@ -313,7 +313,8 @@ Kernel build(const std::string& name, Target target) {
     mine.begin(visible.last());
     visible.others(g, [&](const auto& cut, const U32& block) { mine.step(cut, block); });
     mine.end();
-    store(g, mine, in, [&](Thread& t) { return batch.map(t, of_o); }, row, head_of_q);
+    store(
+        g, mine, in, [&](Thread& t) { return batch.map(t, of_o); }, row, head_of_q);
   });
   attention.role("load", warpgroup<groups>, [&](Warpgroup& g) {
     g.setmaxnreg_dec<24>();
@@ -361,10 +362,10 @@ launch::Contract problem(const Kernel& kernel, const Sizes& sizes, const More&..
   const HeadSizes heads = head_sizes(sizes);
   launch::Contract c = attention_buffers(m, n, heads);
   launch_kernel(c, kernel, joined(Heads::parameter_list, Visible::parameter_list),
-                {std::uint32_t(pieces(m, rows)), std::uint32_t(heads.q), 1},
-                "Q"_arg = head_map("Q", m, heads.q, rows), "K"_arg = head_map("K", n, heads.k, keys),
-                "V"_arg = head_map("V", n, heads.k, keys), "O"_arg = head_map("O", m, heads.q, store_rows, 1),
-                "m"_arg = m, "n"_arg = n, "sharing"_arg = std::uint64_t(sizes.at("sharing")), more...);
+                {std::uint32_t(pieces(m, rows)), std::uint32_t(heads.q), 1}, "Q"_arg = head_map("Q", m, heads.q, rows),
+                "K"_arg = head_map("K", n, heads.k, keys), "V"_arg = head_map("V", n, heads.k, keys),
+                "O"_arg = head_map("O", m, heads.q, store_rows, 1), "m"_arg = m, "n"_arg = n,
+                "sharing"_arg = std::uint64_t(sizes.at("sharing")), more...);
   return c;
 }
 

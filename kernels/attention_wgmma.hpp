@@ -1,7 +1,7 @@
 // Attention by wgmma, for the kernels of Hopper alone: a warpgroup has 64 rows of Q and keeps everything in registers,
-// the scores of a block of keys, what the keys weigh, and the weighted sum of values, which is scaled whenever a greater
-// score is found. While the softmax of a block is computed the tensor core multiplies the values of the block before.
-// Blocks go from the last key to the first.
+// the scores of a block of keys, what the keys weigh, and the weighted sum of values, which is scaled whenever a
+// greater score is found. While the softmax of a block is computed the tensor core multiplies the values of the block
+// before. Blocks go from the last key to the first.
 #pragma once
 
 #include <optional>

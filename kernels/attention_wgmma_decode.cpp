@@ -1,7 +1,7 @@
 // Attention on Hopper while text is generated: a row of Q for each sequence and head, keys and values in pages that a
 // table names. Heads of Q that share one of K and V are rows of one MMA, so a page is read once for all of them: what
-// decides is how fast memory gives the pages. Several CTAs share the keys of a sequence (--splits); each leaves what its
-// keys come to in global memory, and the one that comes last adds all parts up, always in one order.
+// decides is how fast memory gives the pages. Several CTAs share the keys of a sequence (--splits); each leaves what
+// its keys come to in global memory, and the one that comes last adds all parts up, always in one order.
 //
 // The last page of a sequence is copied such that its keys lie in the last rows of a tile. The rows before them lie
 // outside of the page and are zero; what follows a sequence's keys is not read and may be anything.
@@ -28,12 +28,13 @@ using Values = WgmmaSums<head>;
 using QMap = TensorMapHandle<bf16, 3>;   // elements of a swizzle span, heads of all sequences, spans of a row
 using Pages = TensorMapHandle<bf16, 5>;  // elements of a swizzle span, keys of a page, spans of a row, heads, pages
 
-constexpr auto parameter_list = parameters(
-    "Q"_arg.is<QMap>(), "K"_arg.is<Pages>(), "V"_arg.is<Pages>(), "O"_arg.is<Pointer<bf16>>(),
-    "pages"_arg.is<Pointer<u32>>(), "lengths"_arg.is<Pointer<u32>>(), "most_pages"_arg.is<u32>(),
-    "sharing"_arg.is<u32>(), "parts"_arg.is<Pointer<f32>>(), "counters"_arg.is<Pointer<u32>>());
+constexpr auto parameter_list =
+    parameters("Q"_arg.is<QMap>(), "K"_arg.is<Pages>(), "V"_arg.is<Pages>(), "O"_arg.is<Pointer<bf16>>(),
+               "pages"_arg.is<Pointer<u32>>(), "lengths"_arg.is<Pointer<u32>>(), "most_pages"_arg.is<u32>(),
+               "sharing"_arg.is<u32>(), "parts"_arg.is<Pointer<f32>>(), "counters"_arg.is<Pointer<u32>>());
 
-// What a CTA has of the blocks of a sequence, of which `parts` CTAs have as many but for one: those from `first` to `last`.
+// What a CTA has of the blocks of a sequence, of which `parts` CTAs have as many but for one: those from `first` to
+// `last`.
 struct Share {
   U32 parts, first, last;
 };
@@ -149,8 +150,9 @@ Kernel build(const std::string& name, Target target) {
     const U32 length = length_of(g);
     const Share share = share_of(length, split, splits);
     g.exit_when(split >= share.parts);
-    Rows<1, stages, PageKeys<page>> mine(
-        g, in, [&](const U32&, const U32& column) { return PageKeys<page>{length, column}; });
+    Rows<1, stages, PageKeys<page>> mine(g, in, [&](const U32&, const U32& column) {
+      return PageKeys<page>{length, column};
+    });
     mine.begin(share.last);
     g.loop(share.last - share.first, [&](U32 i) { mine.step(false, share.last - 1 - i); });
     mine.end();
@@ -196,7 +198,8 @@ Kernel build(const std::string& name, Target target) {
         for (int s = 0; s < head / span; ++s)
           t.cp_async_bulk_tensor(
               slot.part(0) + (s * keys + p * page) * (span * bf16::bits / 8),
-              from.at(0, -PageKeys<page>::rows_before(length, block, p), s, head_of_k, pages[std::size_t(p)]), slot.full);
+              from.at(0, -PageKeys<page>::rows_before(length, block, p), s, head_of_k, pages[std::size_t(p)]),
+              slot.full);
     };
     load(in.k, given["K"_arg], share.last);
     t.loop(share.last - share.first, [&](U32 i) {

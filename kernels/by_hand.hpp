@@ -53,8 +53,8 @@ std::span<const dsl::SizeOption> grouped_options();
 dsl::Kernel gemm_grouped(isa::Target, const dsl::Sizes&);
 /// Groups that get larger one by one; where there are fewer rows than groups, some are empty.
 launch::Contract gemm_grouped_problem(const dsl::Kernel&, const dsl::Sizes&);
-/// The same where each group has room for --m rows, A[groups, m, k] and D[groups, m, n], and has some of them. The options
-/// --m, --n, --k and --groups.
+/// The same where each group has room for --m rows, A[groups, m, k] and D[groups, m, n], and has some of them. The
+/// options --m, --n, --k and --groups.
 std::span<const dsl::SizeOption> masked_options();
 dsl::Kernel gemm_masked(isa::Target, const dsl::Sizes&);
 /// Groups that get smaller one by one, the last of which, of several, has no rows.

@@ -1,10 +1,11 @@
 // Grouped GEMM: rows of A in groups whose sizes the device alone knows, each multiplied by a matrix of its own.
 //
-// gemm_grouped: groups follow one another, and a list says where each ends. Tiles do not cross groups. Warp 6 makes a tensor map of each group's rows of A, so that what follows the last of them is zero, and publishes it in
-// global memory, in a place of this CTA's own, which is written once; warp 4 acquires it and loads with it.
+// gemm_grouped: groups follow one another, and a list says where each ends. Tiles do not cross groups. Warp 6 makes a
+// tensor map of each group's rows of A, so that what follows the last of them is zero, and publishes it in global
+// memory, in a place of this CTA's own, which is written once; warp 4 acquires it and loads with it.
 //
-// gemm_masked: each group has room for as many rows as any may have, and a list says how many it has. A CTA for each tile of
-// that room ends at once where its tile has none.
+// gemm_masked: each group has room for as many rows as any may have, and a list says how many it has. A CTA for each
+// tile of that room ends at once where its tile has none.
 #include "kernels/by_hand.hpp"
 
 #include "kernels/epilogue.hpp"
@@ -204,7 +205,8 @@ std::vector<double> ends_of(std::uint64_t m, std::uint64_t groups) {
 // How many rows groups have that get smaller one by one, down to none: at most `most`.
 std::vector<double> lengths_of(std::uint64_t most, std::uint64_t groups) {
   std::vector<double> lengths;
-  for (std::uint64_t g = 0; g < groups; ++g) lengths.push_back(double(most - most * g / std::max<std::uint64_t>(groups - 1, 1)));
+  const std::uint64_t steps = std::max<std::uint64_t>(groups - 1, 1);
+  for (std::uint64_t g = 0; g < groups; ++g) lengths.push_back(double(most - most * g / steps));
   return lengths;
 }
 
@@ -246,7 +248,8 @@ std::span<const SizeOption> masked_options() {
 launch::Contract gemm_masked_problem(const Kernel& kernel, const Sizes& sizes) {
   const GemmSizes s = gemm_sizes(sizes);
   const std::uint64_t groups = groups_of(sizes), row_tiles = pieces(s.m, M);
-  if (row_tiles > 65535) throw diag::InputError("--m " + std::to_string(s.m) + ": a grid has at most 65535 rows of tiles");
+  if (row_tiles > 65535)
+    throw diag::InputError("--m " + std::to_string(s.m) + ": a grid has at most 65535 rows of tiles");
   launch::Contract c = gemm_buffers(s);
   for (launch::Buffer& b : c.buffers) b.shape.insert(b.shape.begin(), groups);
   add_workspace(c, "lengths", isa::ScalarType::u32, groups, launch::Init::Kind::values).init.values =
@@ -255,8 +258,8 @@ launch::Contract gemm_masked_problem(const Kernel& kernel, const Sizes& sizes) {
   const launch::Dim3 grid{std::uint32_t(pieces(s.n, N)), std::uint32_t(row_tiles), std::uint32_t(groups)};
   launch_kernel(c, kernel, masked_parameter_list, grid,
                 "A"_arg = batched_map(tensor_map<ATile>({"A", s.m, s.k}), groups),
-                "B"_arg = batched_map(tensor_map<BTile>({"B", s.n, s.k}), groups), "D"_arg = "D", "lengths"_arg = "lengths",
-                "m"_arg = s.m, "n"_arg = s.n, "k_blocks"_arg = pieces(s.k, K));
+                "B"_arg = batched_map(tensor_map<BTile>({"B", s.n, s.k}), groups), "D"_arg = "D",
+                "lengths"_arg = "lengths", "m"_arg = s.m, "n"_arg = s.n, "k_blocks"_arg = pieces(s.k, K));
   return c;
 }
 

@@ -21,8 +21,8 @@ using launch::Expectation;
 
 bool is_half(ScalarType t) { return t == ScalarType::f16 || t == ScalarType::bf16; }
 
-// Buffers of two extents, or of three of which the first counts heads. Pages: Q and O are [sequences, heads, K], K and V
-// [pages, keys, heads, K].
+// Buffers of two extents, or of three of which the first counts heads. Pages: Q and O are [sequences, heads, K], K and
+// V [pages, keys, heads, K].
 struct Inputs {
   const Buffer &q, &k, &v, &o;
   bool is_paged;
@@ -136,8 +136,8 @@ struct Sequence {
 std::pair<std::uint64_t, std::uint64_t> piece(const Buffer& offsets, std::uint64_t i, std::uint64_t all) {
   const std::uint64_t begin = number(offsets, i), end = number(offsets, i + 1), last = offsets.shape[0] - 1;
   if (end < begin || (i == 0 && begin != 0) || (i + 1 == last && end != all))
-    refuse("buffer {}: offsets go from 0 to {} and never down; those of sequence {} are {} and {}", offsets.name, all, i,
-           begin, end);
+    refuse("buffer {}: offsets go from 0 to {} and never down; those of sequence {} are {} and {}", offsets.name, all,
+           i, begin, end);
   return {begin, end - begin};
 }
 

@@ -95,8 +95,8 @@ std::vector<RowGroup> row_groups(const Contract& contract, const Expectation& e)
     for (std::uint64_t g = 0; g < lengths.shape[0]; ++g) {
       const std::uint64_t length = load_element(lengths.bytes, lengths.dtype, g);
       if (length > most)
-        throw diag::InputError(
-            fmt::format("buffer {}: matrix {} has {} rows that count; must be in [0, {}]", lengths.name, g, length, most));
+        throw diag::InputError(fmt::format("buffer {}: matrix {} has {} rows that count; must be in [0, {}]",
+                                           lengths.name, g, length, most));
       if (length > 0) out.push_back({g, g * most, length});
     }
     return out;

@@ -2,8 +2,8 @@
 //
 // A gemm of batches: A, B and D have three extents, of which the first counts matrices, and D[i] = A[i] * B[i]^T.
 // A grouped gemm: the rows of A and D fall into groups, each of which is multiplied by a matrix of its own,
-// D[rows of g] = A[rows of g] * B[g]^T. Groups follow one another in the rows of a matrix, and a list says where each ends;
-// or they are a batch, and a list says how many rows of each matrix count.
+// D[rows of g] = A[rows of g] * B[g]^T. Groups follow one another in the rows of a matrix, and a list says where each
+// ends; or they are a batch, and a list says how many rows of each matrix count.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ std::vector<std::uint64_t> place_in_groups(const launch::Buffer& d, std::uint64_
 /// what no grouped gemm has: scales, metadata, quantisation, an addend, transposed operands.
 void check_groups(const launch::Contract&, const launch::Expectation&);
 
-/// The groups that have rows. Throws InputError where ends are not in order, and where ends or lengths are beyond the rows
-/// of A.
+/// The groups that have rows. Throws InputError where ends are not in order, and where ends or lengths are beyond the
+/// rows of A.
 std::vector<RowGroup> row_groups(const launch::Contract&, const launch::Expectation&);
 
 /// The contract of one group: its rows of A and D, its B, and the factors and the bias, with their bytes where there

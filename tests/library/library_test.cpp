@@ -169,9 +169,12 @@ TEST_CASE("every kernel that sm_90a can run gives the right result there, the sa
       verifier::check_synchronisation(p.module, explored, &p.contract);
       INFO(diag::render_text(explored));
       CHECK_FALSE(explored.incomplete());
-      // A note names an assumption: no launch says what tensor maps hold that a kernel makes.
-      for (const diag::Diagnostic& d : explored.all())
-        if (d.severity != diag::Severity::note) CHECK(d.slug == "mbarrier-scope");
+      // Of a map that the kernel itself makes not even a launch says the box: that is named, and is no finding.
+      const auto is_named = [](const diag::Diagnostic& d) {
+        const bool is_note = d.severity == diag::Severity::note;
+        return is_note && d.message.find("have a box that only a launch says") != std::string::npos;
+      };
+      for (const diag::Diagnostic& d : explored.all()) CHECK((d.slug == "mbarrier-scope" || is_named(d)));
       for (int seed = 2; seed < 20; ++seed) {
         CAPTURE(seed);
         REQUIRE(digest(run(p, std::uint64_t(seed), strategies[seed % std::size(strategies)])) == digest(first));

@@ -80,11 +80,13 @@ TEST_CASE("a few clusters tell what all do within 2 percent: causal attention, r
   within("gemm_v6", {{"m", 2560}, {"n", 2048}, {"k", 1024}, {"ctas", 10}});
 }
 
-TEST_CASE("a causal mask makes later clusters longer, and the grid with them") {
+TEST_CASE("a causal mask makes clusters differ, the first the longest, and the grid is told by all of them") {
   const Subject s = subject_of("attention_causal", {{"m", 4096}, {"n", 4096}});
-  const timing::LaunchTime l = prediction_of(s).launches.at(0);
-  CHECK(l.grid.kinds > 4);
-  CHECK(l.cycles.value > 5 * l.cluster.cycles);
+  const timing::LaunchTime wide = prediction_of(s).launches.at(0), few = prediction_of(s, few_sms()).launches.at(0);
+  CHECK(wide.grid.kinds > 4);
+  CHECK(wide.cycles.value < 1.1 * wide.cluster.cycles);  // all run at once, and the others end before the first
+  CHECK(few.cycles.value > 1.5 * few.cluster.cycles);    // 32 on ten SMs, half as long on average: four waves of the
+  CHECK(few.cycles.value < 2.5 * few.cluster.cycles);    // first would be twice that
 }
 
 }  // namespace
