@@ -122,7 +122,7 @@ class PtxasJudge {
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
     // A generic address in a 32-bit register turns all texts down, and only warnings say where there is one.
-    if (answer.unplaced.find("32-Bit ABI") != std::string::npos) answer.errors.merge(answer.narrow);
+    if (answer.unplaced.find("32-Bit") != std::string::npos) answer.errors.merge(answer.narrow);
     return answer;
   }
 

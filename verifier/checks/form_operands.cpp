@@ -27,11 +27,13 @@ struct Given {
   // The first operand is written, so that no number may stand there.
   bool is_read() const { return &a != &op.arg(0); }
   bool is_c() const { return &a == &op.arg(3); }
-  // mma and ldmatrix leave out results that are not wanted; ptxas takes no _ for those of wgmma and tcgen05.ld.
+  // mma, ldmatrix and wmma.load leave out results that are not wanted; ptxas takes no _ for those of wgmma and
+  // tcgen05.ld.
   Others others() const {
     using isa::Opcode;
     if (is_read()) return Others::numbers;
-    const bool discards = op.opcode == Opcode::mma || op.opcode == Opcode::mma_sp || op.opcode == Opcode::ldmatrix;
+    const bool discards = op.opcode == Opcode::mma || op.opcode == Opcode::mma_sp || op.opcode == Opcode::ldmatrix ||
+                          op.opcode == Opcode::wmma_load;
     return discards ? Others::sinks : Others::none;
   }
   bool has_base(bool (*is)(ScalarType)) const {
@@ -66,19 +68,22 @@ bool is_mbarrier(const Given& g) {
 bool is_narrow(const Given& g) { return is_int32(g.type) || g.type == ScalarType::f32; }
 
 bool is_8_bit_float(ScalarType t) { return t == ScalarType::e4m3 || t == ScalarType::e5m2; }
+bool is_4_bit_integer(ScalarType t) { return t == ScalarType::u4 || t == ScalarType::s4; }
 
 int sm_of(const Given& g) {
   const auto target = g.code.module->target();
   return target ? target->sm : 0;
 }
 
-// In braces ptxas takes 1, 2, 4 or 8 of them, and uses the first; of metadata of 8-bit floats from sm_120 on, and one as the
-// reduced value of tcgen05.ld.red.
+// In braces ptxas takes 1, 2, 4 or 8 of them, and uses the first; one as the reduced value of tcgen05.ld.red. Metadata
+// of 8-bit floats may be braced before sm_90 and from sm_120 on, those of 4-bit integers before sm_90.
 bool is_narrow_or_in_braces(const Given& g) {
   if (g.a.kind != Kind::vector) return is_narrow(g);
   if (g.op.opcode == isa::Opcode::tcgen05_ld_red || g.op.opcode == isa::Opcode::tcgen05_ld_red_spcompress)
     return g.a.count == 1 && is_vector(g.code, g.a, Others::none);
-  if (is_8_bit_float(g.op.modifiers.types[1]) && sm_of(g) && sm_of(g) < 120) return false;
+  const int sm = sm_of(g);
+  if (sm >= 90 && ((is_8_bit_float(g.op.modifiers.types[1]) && sm < 120) || is_4_bit_integer(g.op.modifiers.types[1])))
+    return false;
   return g.a.count <= 8 && std::has_single_bit(unsigned(g.a.count)) && is_vector(g.code, g.a, Others::numbers);
 }
 
@@ -148,7 +153,8 @@ bool is_moved_special(const Given& g, const ir::Argument& a) {
   if (special == ir::Special::gridid) return bits >= 16 && bits <= 64;
   if (special == ir::Special::pm) return bits == (name.ends_with("_64") ? 64 : 32);
   constexpr std::string_view oldest[] = {"%tid", "%ntid", "%ctaid", "%nctaid"};
-  const bool is_oldest = std::find(std::begin(oldest), std::end(oldest), name.substr(0, name.find('.'))) != std::end(oldest);
+  const auto plain = name.substr(0, name.find('.'));
+  const bool is_oldest = std::find(std::begin(oldest), std::end(oldest), plain) != std::end(oldest);
   return bits == (is_wide(a) ? 64 : 32) || (bits == 16 && is_oldest);
 }
 
@@ -264,7 +270,7 @@ bool is_word(const ir::Code& code, const ir::Argument& a, ScalarType type) {
 // In braces ptxas takes 1, 2 or 4 words, and uses the first.
 bool is_level(const Given& g) {
   if (g.a.kind != Kind::vector) return is_word(g.code, g.a, g.slot.type);
-  return g.a.count != 3 && is_vector(g.code, g.a, Others::numbers);
+  return g.a.count <= 4 && g.a.count != 3 && is_vector(g.code, g.a, Others::numbers);
 }
 
 bool is_gradient(const Given& g) {
@@ -278,7 +284,8 @@ bool is_gradient(const Given& g) {
 // Offsets of a texel, in a vector that may be longer than there are directions.
 bool is_texel_offset(const Given& g) {
   const Geometry* const shape = geometry(g.op);
-  if (g.a.kind != Kind::vector || g.a.count == 3 || !shape || !shape->directions || g.a.count < shape->directions)
+  if (g.a.kind != Kind::vector || g.a.count == 3 || g.a.count > 4 || !shape || !shape->directions ||
+      g.a.count < shape->directions)
     return false;
   const auto parts = g.code.components(g.a);
   return std::all_of(parts.begin(), parts.end(), [&](const ir::Argument& c) {
