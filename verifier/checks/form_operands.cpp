@@ -374,7 +374,8 @@ constexpr Letter letters[] = {
     {'Y', "registers or numbers that hold .!", is_stored},
     {'X', "a register of type .!, or _",
      [](auto& g) {
-       return g.a.kind == Kind::sink || (g.op.modifiers.vector == isa::Vector::none ? is_register_of(g, g.slot.type) : is_exactly(g));
+       if (g.a.kind == Kind::sink) return true;
+       return g.op.modifiers.vector == isa::Vector::none ? is_register_of(g, g.slot.type) : is_exactly(g);
      }},
     {'K', "the parts of a register of type .!",
      [](auto& g) {
