@@ -41,6 +41,30 @@ struct Given {
     return base && is(type_of(code, *base));
   }
   bool is_address(isa::Space space) const { return is_address_in(code, space, a); }
+  // Of these ptxas leaves an address as wide as it is, and gives up a program that has one of global memory, or a generic
+  // one, in 32 bits. Those of others it widens.
+  bool is_left_as_wide() const {
+    using isa::Opcode;
+    switch (op.opcode) {
+      case Opcode::ld:
+      case Opcode::ldu:
+      case Opcode::st:
+      case Opcode::atom:
+      case Opcode::red:
+      case Opcode::prefetchu:
+      case Opcode::applypriority:
+      case Opcode::discard:
+      case Opcode::multimem_ld_reduce:
+      case Opcode::multimem_st:
+      case Opcode::multimem_red: return true;
+      default: return false;
+    }
+  }
+  bool is_too_narrow() const {
+    const ir::Argument* base = address_base(code, a);
+    return base && base->kind == Kind::reg && is_left_as_wide() && has_base(is_int32) &&
+           (!names_space() || op.modifiers.space() == isa::Space::global);
+  }
   bool is_any_address() const {
     const ir::Argument* base = address_base(code, a);
     return base && (has_base(is_int32) || has_base(is_int64) || base->kind == Kind::symbol);
@@ -56,6 +80,7 @@ bool is_address_of_space_named(const Given& g) {
   if (base && base->kind == Kind::special && g.op.opcode == isa::Opcode::tcgen05_alloc && g.names_space())
     return is_wide(*base);
   if (base && base->kind == Kind::special) return true;
+  if (g.is_too_narrow()) return false;
   return g.names_space() ? g.is_address(g.op.modifiers.space()) : g.is_any_address();
 }
 
@@ -428,7 +453,8 @@ constexpr Letter letters[] = {
     {'m', "an address in the space of the instruction", is_address_of_space_named},
     {'M', "an address in the space of the instruction", is_mbarrier},
     {'S', "an address in shared memory", [](auto& g) { return g.is_address(isa::Space::shared); }},
-    {'G', "an address in global memory", [](auto& g) { return g.is_address(isa::Space::global); }},
+    {'G', "an address in global memory",
+     [](auto& g) { return g.is_address(isa::Space::global) && !g.is_too_narrow(); }},
     {'A', "an address",
      [](auto& g) {
        const bool named = g.op.opcode == isa::Opcode::tensormap_replace && g.names_space();
