@@ -119,8 +119,9 @@ TEST_CASE("multimem stores, additions and copies reach every replica") {
   c.multimems = {{"all", {"first", "second"}}};
   launch_kernel(c, kernel, list, {1, 1, 1}, "in"_arg = "in", "all"_arg = "all");
   test::simulate(kernel, c);
-  for (const auto& [name, first] : {std::pair{"first", Word(10)}, std::pair{"second", Word(5000)}}) {
-    Words want = numbered(32, first);
+  for (const auto& of : {std::pair{"first", Word(10)}, std::pair{"second", Word(5000)}}) {
+    const char* const name = of.first;
+    Words want = numbered(32, of.second);
     want[0] = want[2] = 7, want[3] = 0;
     want[4] += 7, want[6] += 7;
     for (std::size_t i = 0; i < 8; ++i) want[8 + i] = in[i];
@@ -262,15 +263,16 @@ TEST_CASE("words whose meaning is not published are incomplete, by name, of the 
          t.cp_async_bulk_wait_group_sync_restrict_proxy_async(0);
        }},
   };
-  for (const auto& [name, body] : words) {
+  for (const auto& word : words) {
+    const std::string& name = word.first;
     CAPTURE(name);
     KernelBuilder k("unpublished", sm_107a, warps<1>);
     const auto given = declare(k, list);
     const U32 here = k.shared<Bytes>().address;
     const auto full = k.mbarrier("full");
-    k.role("say", warp<0>.elect(), [&, &body = body](Thread t) {
+    k.role("say", warp<0>.elect(), [&](Thread t) {
       t.arrive(full);
-      body(t, given["data"_arg].at(0u), here, full);
+      word.second(t, given["data"_arg].at(0u), here, full);
     });
     const Kernel kernel = k.build();
     diag::Sink found;
