@@ -28,6 +28,9 @@ constexpr std::uint32_t of_q = 0, of_k = 1, of_v = 2, of_o = 3;
 // Rows and keys of a head, and the CTA's first row.
 struct Extents {
   U32 m, n, row;
+
+  // How many keys a row of the tile sees, where none sees a key after its own: the rows are the last of n positions.
+  U32 end(const OperandOf<U32>& in_tile) const { return min(n - m + row + in_tile + 1, n); }
 };
 
 // Keys that come before a row's end. Both count from the lane's first column on.
@@ -80,14 +83,13 @@ struct KeysSoFar {
   static constexpr auto parameter_list = parameters();
   static_assert(keys >= rows);
   Extents of;
-  U32 block = (end(rows - 1) - 1) / keys, whole = min(end_of_first() / keys, block);
+  U32 block = (of.end(rows - 1) - 1) / keys, whole = min(end_of_first() / keys, block);
   Pred are_two_cut = whole < block;
 
   static auto maker(KernelBuilder&) {
     return [](const Extents& of) { return KeysSoFar{of}; };
   }
-  // How many keys a row of the tile sees; the first row's place is among the keys.
-  U32 end(const OperandOf<U32>& in_tile) const { return min(of.n - of.m + of.row + in_tile + 1, of.n); }
+  // The first row's place is among the keys.
   U32 end_of_first() const { return of.n - of.m + of.row + 1; }
   U32 last() const { return block; }
   U32 first() const { return {of.n.recorder(), ir::Operand::number(0)}; }
@@ -98,7 +100,7 @@ struct KeysSoFar {
   }
   Seen seen(const U32& row, const U32& column) const {
     Seen seen;
-    for (int r = 0; r < rows_of_lane; ++r) seen.ends.push_back(bit_cast<S32>(end(row + 8 * r) - column));
+    for (int r = 0; r < rows_of_lane; ++r) seen.ends.push_back(bit_cast<S32>(of.end(row + 8 * r) - column));
     return seen;
   }
 };
@@ -112,14 +114,13 @@ struct LastKeys {
   static auto maker(KernelBuilder& b) {
     return [window = declare(b, parameter_list)["window"_arg]](const Extents& of) { return LastKeys{of, window}; };
   }
-  U32 end(const OperandOf<U32>& in_tile) const { return min(of.n - of.m + of.row + in_tile + 1, of.n); }
-  U32 count(const OperandOf<U32>& in_tile) const { return min(window, end(in_tile)); }
-  U32 begin(const OperandOf<U32>& in_tile) const { return end(in_tile) - count(in_tile); }
-  U32 last() const { return (end(rows - 1) - 1) / keys; }
+  U32 count(const OperandOf<U32>& in_tile) const { return min(window, of.end(in_tile)); }
+  U32 begin(const OperandOf<U32>& in_tile) const { return of.end(in_tile) - count(in_tile); }
+  U32 last() const { return (of.end(rows - 1) - 1) / keys; }
   U32 first() const { return begin(0) / keys; }
   template <class S, class Step>
   void others(S& scope, Step step) const {
-    const U32 block = last(), common_end = end(0), common_begin = begin(rows - 1);
+    const U32 block = last(), common_end = of.end(0), common_begin = begin(rows - 1);
     scope.loop(block - first(), [&](U32 i) {
       const U32 at = block - 1 - i, from = at * keys;
       step(from < common_begin || from + keys > common_end, at);
