@@ -43,7 +43,7 @@ struct Entry {
   /// Every legal strategy for a target, in which the options that the sizes give are as they are given. Empty: there is
   /// none.
   std::vector<Candidate> (*candidates)(isa::Target, const Sizes&) = nullptr;
-  /// Why a target that one would expect is none of them, where that is not plain: a clause behind the error.
+  /// Why a target that one would expect is none of them, where that is not plain: a clause that follows the error.
   std::string_view why_not_others{};
 };
 

@@ -73,7 +73,7 @@ std::uint64_t resident_clusters(const Chip& chip, std::size_t ctas) {
 
 Share share_of(const Chip& chip, double busy_sms) {
   using enum FactId;
-  // One SM and all of them were measured. In between an SM's own way out and L2 behind it are both busy at times, and
+  // One SM and all of them were measured. In between an SM's own way out and L2 after it are both busy at times, and
   // then stores wait longer than for the slower of the two.
   const double others = chip[sms] > 1 ? std::max(0.0, busy_sms - 1) / (chip[sms] - 1) : 0;
   const auto crowded = [&](FactId alone, FactId of_all) {

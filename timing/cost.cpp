@@ -152,7 +152,7 @@ class Pricing {
     }
   }
 
-  // An access that releases to other CTAs has a fence in front of it.
+  // An access that releases to other CTAs comes after a fence.
   float fence_of(const ir::Operation& op) const { return releases_widely(op) ? f(fence_wide) : 0; }
 
   // Each register of a lane is four bytes.

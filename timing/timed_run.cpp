@@ -343,7 +343,7 @@ void TimedRun::store_global(Track& t) {
 }
 
 // Units take the load now, as those before it; its address may come later than that, at `begins`. What L1 does not have
-// is asked of L2 behind the stores that are on their way there.
+// is asked of L2 after the stores that are on their way there.
 void TimedRun::load_global(Track& t, const Next& n, const Cost& c, double begins) {
   Sm& s = sm(*t.cta);
   const double of_lines = lines(touched_) * chip_[global_line];
