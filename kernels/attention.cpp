@@ -218,7 +218,7 @@ launch::Contract causal_problem(MakeProblem* problem, const Kernel& kernel, cons
     throw diag::InputError("--m " + std::to_string(sizes.at("m")) + ": must be at most --n " +
                            std::to_string(sizes.at("n")) + ": the rows are the last of as many positions");
   launch::Contract c = problem(kernel, sizes);
-  c.expectations.front().causal = true;
+  for (launch::Expectation& e : c.expectations) e.causal = true;
   return c;
 }
 

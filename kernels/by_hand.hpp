@@ -40,6 +40,16 @@ std::span<const dsl::SizeOption> attention_wgmma_decode_options();
 dsl::Kernel attention_wgmma_decode(isa::Target, const dsl::Sizes&);
 launch::Contract attention_wgmma_decode_problem(const dsl::Kernel&, const dsl::Sizes&);
 
+/// The backward pass, where the forward one has left O and the logarithm of each row's sum: dQ, and then dK and dV. The
+/// options --m, --n, --heads, --sharing and --causal.
+std::span<const dsl::SizeOption> attention_wgmma_backward_options();
+dsl::Kernel attention_wgmma_backward_q(isa::Target, const dsl::Sizes&);
+/// O and dO are any numbers, log_sums[heads, m] about what such scores give. Also row_terms, which the other kernel
+/// reads: [heads, m in whole tiles of 128, 2].
+launch::Contract attention_wgmma_backward_q_problem(const dsl::Kernel&, const dsl::Sizes&);
+dsl::Kernel attention_wgmma_backward_kv(isa::Target, const dsl::Sizes&);
+launch::Contract attention_wgmma_backward_kv_problem(const dsl::Kernel&, const dsl::Sizes&);
+
 /// A convolution of sequences with three taps: D[m, n] = sum over t of W[t, m] * X[n + t - 1], inside n's sequence. The
 /// options --m, --n, --k and --sequence.
 std::span<const dsl::SizeOption> convolution_options();

@@ -126,6 +126,13 @@ struct Launch {
 /// (x + 0.044715 x^3))); silu is x / (1 + e^-x).
 enum class Activation : std::uint8_t { none, relu, gelu_tanh, silu };
 
+/// Which result of attention an output is; O and dO are [heads, M, L]. log_sums: f32, of each row the natural logarithm
+/// of the sum of its keys' exp(scale * score). row_terms: f32 pairs of each row, its log_sum times log2(e) and the sum
+/// of O * dO; what a head has room for after its last row is {no_row, 0}. Gradients are those of sum(O * dO).
+enum class AttentionResult : std::uint8_t { o, log_sums, row_terms, dq, dk, dv };
+/// A log_sum at which no key weighs anything.
+inline constexpr double no_row = 0x1p100;
+
 /// What an output buffer must hold afterwards.
 struct Expectation {
   enum class Kind : std::uint8_t { gemm, copy, attention, swiglu, absmax, convolution };
@@ -165,6 +172,10 @@ struct Expectation {
   // u32s. attention of pages: how many keys each sequence has. gemm of a batch: how many rows of A and D each matrix has;
   // what follows them may be anything, before and after.
   std::string lengths{};
+  // attention, other results than O. dO for all but log_sums; what the backward pass is given: O and log_sums for dq and
+  // row_terms, row_terms for dk and dv.
+  AttentionResult result = AttentionResult::o;
+  std::string o{}, d_o{}, log_sums{}, row_terms{};
   std::uint64_t sequence = 0;  // convolution: positions of one
 };
 

@@ -287,7 +287,10 @@ Comparison compare(const Contract& contract, const Expectation& e, Accumulation 
       if (const auto matrices = batch_size(contract, e)) return compare_batch(contract, e, *matrices, accumulation);
       return compare_product(contract, e, accumulation);
     case Expectation::Kind::copy: return compare_copy(contract, e);
-    case Expectation::Kind::attention: return compare_composed(contract, e, attention_of(contract, e, accumulation));
+    case Expectation::Kind::attention: {
+      const auto result_of = e.result == launch::AttentionResult::o ? attention_of : attention_result_of;
+      return compare_composed(contract, e, result_of(contract, e, accumulation));
+    }
     case Expectation::Kind::convolution: return compare_convolution(contract, e, accumulation);
     case Expectation::Kind::swiglu: return compare_composed(contract, e, swiglu_of(contract, e, accumulation));
     case Expectation::Kind::absmax: return compare_composed(contract, e, absmax_of(contract, e, accumulation));

@@ -32,6 +32,9 @@ void check_convolution(const launch::Contract&, const launch::Expectation&);
 /// The gemm that it is: weights as [M, taps * K], and of each position what its taps see, as [N, taps * K].
 launch::Contract gemm_of_convolution(const launch::Contract&, const launch::Expectation&);
 
+/// What attention has beside O, and its gradients, of each head.
+Composed attention_result_of(const launch::Contract&, const launch::Expectation&,
+                             Accumulation = Accumulation::tensor_core);
 /// softmax(scale * A * B^T) * C, of each head and sequence.
 Composed attention_of(const launch::Contract&, const launch::Expectation&, Accumulation = Accumulation::tensor_core);
 /// silu(A * B^T) * (A * C^T).

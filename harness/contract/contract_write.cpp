@@ -5,6 +5,7 @@
 #include "harness/contract/contract_json.hpp"
 #include "harness/json/json_node.hpp"
 #include "harness/problem/element.hpp"
+#include "harness/problem/attention_parts.hpp"
 #include "harness/problem/epilogue.hpp"
 
 namespace kiln::harness {
@@ -174,6 +175,11 @@ Json attention_json(const launch::Expectation& e) {
   if (!e.key_offsets.empty()) j["key_offsets"] = e.key_offsets;
   if (!e.pages.empty()) j["pages"] = e.pages;
   if (!e.lengths.empty()) j["lengths"] = e.lengths;
+  if (e.result != launch::AttentionResult::o) j["result"] = spelling(e.result);
+  if (!e.o.empty()) j["o"] = e.o;
+  if (!e.d_o.empty()) j["do"] = e.d_o;
+  if (!e.log_sums.empty()) j["log_sums"] = e.log_sums;
+  if (!e.row_terms.empty()) j["row_terms"] = e.row_terms;
   return j;
 }
 

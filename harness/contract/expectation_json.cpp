@@ -78,8 +78,16 @@ void read_copy(const JsonNode& all, const JsonNode& node, Expectation& e, const 
   check_at(node, [&] { check_copy(from, *contract.find(e.output), e.zeros_before); });
 }
 
+launch::AttentionResult read_result(const JsonNode& node) {
+  using enum launch::AttentionResult;
+  for (const auto r : {o, log_sums, row_terms, dq, dk, dv})
+    if (node.text() == spelling(r)) return r;
+  node.fail("must be o, log_sums, row_terms, dq, dk or dv; got {}", node.shown());
+}
+
 void read_attention(const JsonNode& node, Expectation& e, const Contract& contract) {
-  node.expect_object({"q", "k", "v", "scale", "causal", "window", "row_offsets", "key_offsets", "pages", "lengths"});
+  node.expect_object({"q", "k", "v", "scale", "causal", "window", "row_offsets", "key_offsets", "pages", "lengths",
+                      "result", "o", "do", "log_sums", "row_terms"});
   e.kind = Expectation::Kind::attention;
   e.a = read_buffer_name(node.at("q"), contract).name;
   e.b = read_buffer_name(node.at("k"), contract).name;
@@ -96,6 +104,8 @@ void read_attention(const JsonNode& node, Expectation& e, const Contract& contra
   };
   name("row_offsets", e.row_offsets), name("key_offsets", e.key_offsets);
   name("pages", e.pages), name("lengths", e.lengths);
+  node.when("result", [&](const JsonNode& v) { e.result = read_result(v); });
+  name("o", e.o), name("do", e.d_o), name("log_sums", e.log_sums), name("row_terms", e.row_terms);
   check_at(node, [&] { check_attention(contract, e); });
 }
 

@@ -94,7 +94,65 @@ void check_pages(const Contract& contract, const Expectation& e, const Inputs& x
     refuse("attention of pages has one row a sequence, which sees all keys: no causal, window or offsets");
 }
 
+// Results other than O: of whole heads, from buffers of the extents that these have.
+void check_result(const Contract& contract, const Expectation& e, const Inputs& x) {
+  using enum launch::AttentionResult;
+  if (x.is_paged || !e.row_offsets.empty() || e.window != 0)
+    refuse("{} is a result of whole heads: no pages, offsets or window", spelling(e.result));
+  using Shape = std::vector<std::uint64_t>;
+  const auto of_rows = [&](const Shape& last) {
+    Shape shape = x.q.shape;
+    shape.pop_back();
+    shape.insert(shape.end(), last.begin(), last.end());
+    return shape;
+  };
+  const auto check = [](const Buffer& b, ScalarType type, const Shape& shape) {
+    if (b.dtype != type || b.shape != shape)
+      refuse("buffer {}: must be [{}] of {}; it is [{}] of {}", b.name, fmt::join(shape, ", "), isa::spelling(type),
+             fmt::join(b.shape, ", "), isa::spelling(b.dtype));
+  };
+  const Shape of_o = of_rows({columns_of(x.v)}), of_sums = of_rows({});
+  const auto check_terms = [&](const Buffer& b) {
+    Shape shape = of_rows({2});
+    const std::size_t rows = shape.size() - 2;
+    if (b.shape.size() == shape.size()) shape[rows] = std::max(shape[rows], b.shape[rows]);
+    check(b, ScalarType::f32, shape);
+  };
+  const bool is_forward = e.result == log_sums, is_second = e.result == dk || e.result == dv;
+  const auto given = [&](std::string_view what, const std::string& name, bool is_wanted) {
+    if (name.empty() == is_wanted)
+      refuse("{} {} {}", spelling(e.result), is_wanted ? "needs" : "is computed without", what);
+    return is_wanted;
+  };
+  if (given("do", e.d_o, !is_forward)) check(contract.at(e.d_o), x.v.dtype, of_o);
+  if (given("o", e.o, !is_forward && !is_second)) check(contract.at(e.o), x.v.dtype, of_o);
+  if (given("log_sums", e.log_sums, !is_forward && !is_second))
+    check(contract.at(e.log_sums), ScalarType::f32, of_sums);
+  if (given("row_terms", e.row_terms, is_second)) check_terms(contract.at(e.row_terms));
+  switch (e.result) {
+    case o: break;
+    case log_sums: return check(x.o, ScalarType::f32, of_sums);
+    case row_terms: return check_terms(x.o);
+    case dq: return check(x.o, x.o.dtype, x.q.shape);
+    case dk: return check(x.o, x.o.dtype, x.k.shape);
+    case dv: return check(x.o, x.o.dtype, x.v.shape);
+  }
+}
+
 }  // namespace
+
+std::string_view spelling(launch::AttentionResult r) {
+  using enum launch::AttentionResult;
+  switch (r) {
+    case o: return "o";
+    case log_sums: return "log_sums";
+    case row_terms: return "row_terms";
+    case dq: return "dq";
+    case dk: return "dk";
+    case dv: return "dv";
+  }
+  return "";
+}
 
 void check_attention(const Contract& contract, const Expectation& e) {
   if (e.pages.empty() != e.lengths.empty()) refuse("pages and lengths are given together");
@@ -105,7 +163,8 @@ void check_attention(const Contract& contract, const Expectation& e) {
   if (is_paged) return check_pages(contract, e, x);
   if (q.shape.size() != 2 && q.shape.size() != 3)
     refuse("buffer {}: attention is of matrices, or of heads of them; it has {} extents", q.name, q.shape.size());
-  for (const Buffer* b : {&k, &v, &o})
+  const bool is_o = e.result == launch::AttentionResult::o;
+  for (const Buffer* b : {&k, &v, is_o ? &o : &v})
     if (b->shape.size() != q.shape.size())
       refuse("{} has {} extents, {} has {}", q.name, q.shape.size(), b->name, b->shape.size());
   check_types(x);
@@ -115,6 +174,9 @@ void check_attention(const Contract& contract, const Expectation& e) {
   if (x.has_heads()) check_heads(x);
   if (e.causal && e.row_offsets.empty() && rows_of(q) > rows_of(k))
     refuse("causal attention has no more rows than keys; {} has {}, {} has {}", q.name, rows_of(q), k.name, rows_of(k));
+  if (!is_o) return check_result(contract, e, x);
+  if (!e.o.empty() || !e.d_o.empty() || !e.log_sums.empty() || !e.row_terms.empty())
+    refuse("o is computed without o, do, log_sums and row_terms");
   if (rows_of(o) != rows_of(q) || columns_of(o) != columns_of(v) || (x.has_heads() && o.shape[0] != q.shape[0]))
     refuse("{} must be {}{} x {}; it is {}{} x {}", o.name, x.has_heads() ? fmt::format("{} x ", q.shape[0]) : "",
            rows_of(q), columns_of(v), x.has_heads() ? fmt::format("{} x ", o.shape[0]) : "", rows_of(o), columns_of(o));
@@ -209,10 +271,22 @@ AttentionWork attention_work(const Contract& contract, const Expectation& e) {
   const Inputs x = inputs(contract, e);
   const double of_k = double(columns_of(x.q)), of_v = double(columns_of(x.v));
   const double bytes = (of_k * double(isa::bits(x.k.dtype)) + of_v * double(isa::bits(x.v.dtype))) / 8;
+  const auto depth = [&] {
+    using enum launch::AttentionResult;
+    switch (e.result) {
+      case o: return of_k + of_v;
+      case dq: return 2 * of_k + of_v;
+      case dk:
+      case dv: return of_k + of_v;  // of the scores, the products with dO, and both sums
+      case log_sums:
+      case row_terms: break;
+    }
+    return 0.0;
+  }();
   AttentionWork work;
   const auto add = [&](std::uint64_t rows, std::uint64_t keys) {
     const std::uint64_t seen = e.window == 0 ? keys : std::min(e.window, keys);
-    work.flops += double(x.heads()) * 2 * double(rows) * double(seen) * (of_k + of_v);
+    work.flops += double(x.heads()) * 2 * double(rows) * double(seen) * depth;
     work.bytes += double(x.shared_heads()) * double(keys) * bytes;
   };
   if (x.is_paged)

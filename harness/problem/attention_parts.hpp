@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 
 #include "launch/contract.hpp"
 
@@ -12,6 +13,9 @@ struct AttentionPart {
   launch::Buffer q, k, v;
 };
 
+/// "o", "log_sums", ...: as a contract says it.
+std::string_view spelling(launch::AttentionResult);
+
 /// Throws diag::InputError where buffers are missing or do not fit.
 void check_attention(const launch::Contract&, const launch::Expectation&);
 
@@ -20,8 +24,9 @@ void check_attention(const launch::Contract&, const launch::Expectation&);
 void each_attention_part(const launch::Contract&, const launch::Expectation&,
                          const std::function<void(const AttentionPart&)>& take);
 
-/// FLOPs of both products for the keys of each sequence, and bytes of the keys and values that are read, each once for
-/// each head of K and V that is there. What causal rows do not see counts as if they did; a window does not.
+/// FLOPs of the products for the keys of each sequence: two of O, three of dq, two each of dk and dv, none of others;
+/// and bytes of the keys and values that are read, each once for each head of K and V that is there. What causal rows do
+/// not see counts as if they did; a window does not.
 struct AttentionWork {
   double flops = 0, bytes = 0;
 };

@@ -15,8 +15,9 @@ struct Estimate {
 };
 
 /// The errors of one f32 instruction each, as parts of its result: add, mul and fma round to nearest;
-/// ex2.approx.ftz.f32 and rcp.approx.ftz.f32 are what the PTX ISA allows them.
-inline constexpr double f32_rounding = 0x1p-24, ex2_error = 0x1p-22, rcp_error = 0x1p-23;
+/// ex2.approx.ftz.f32 and rcp.approx.ftz.f32 are what the PTX ISA allows them, and so is lg2.approx.ftz.f32, but for
+/// arguments between 1/2 and 2, of which it is no part of the result.
+inline constexpr double f32_rounding = 0x1p-24, ex2_error = 0x1p-22, rcp_error = 0x1p-23, lg2_error = 0x1p-22;
 /// The least step of f32, and what .ftz takes for zero: less than the least normal number.
 inline constexpr double f32_least = 0x1p-149, f32_flushed = 0x1p-126;
 /// Covers the second-order terms of a bound and the f64 rounding of the reference itself.

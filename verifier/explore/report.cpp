@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ptx/ir/names.hpp"
+#include "ptx/ops/operations.hpp"
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/mbarrier.hpp"
 #include "verifier/explore/deadlock.hpp"
@@ -227,18 +228,30 @@ void report_premises(const Program& program, const Explored& e, diag::Sink& sink
              rules::Limit::launch_assumed);
 }
 
-// What is taken of copies whose boxes only a launch says: an answer without findings rests on it.
+// What is taken of copies whose boxes nothing says: an answer without findings rests on it. Of a map in memory, as a
+// kernel makes it, not even a launch says the box.
 void report_boxes(const Program& program, const Explored& e, diag::Sink& sink) {
   if (e.unknown_copies.empty() || !e.complete || std::any_of(e.breaches.begin(), e.breaches.end(), is_wrong)) return;
-  diag::Diagnostic d;
-  d.severity = diag::Severity::note;
-  d.where = program.code.where(*e.unknown_copies.front());
-  const std::size_t n = e.unknown_copies.size();
-  d.message = fmt::format(
-      "assumed: phases expect the bytes that tensor copies bring; {} a box that only a launch says, of which only the "
-      "first bytes are judged; {} says it",
-      n == 1 ? "this copy has" : fmt::format("{} copies, this one first, have", n), program.shape.option);
-  sink.report(std::move(d));
+  std::vector<const ir::Operation*> all = e.unknown_copies;
+  const auto is_given = [&](const ir::Operation* op) {
+    return !may_be_made(program.facts, ops::as<ops::TensorCopy>(*op)->tensor);
+  };
+  const auto in_memory = std::stable_partition(all.begin(), all.end(), is_given);
+  const auto report = [&](auto begin, auto end, const std::string& what) {
+    if (begin == end) return;
+    diag::Diagnostic d;
+    d.severity = diag::Severity::note;
+    d.where = program.code.where(**begin);
+    d.message = fmt::format("assumed: phases expect the bytes that tensor copies bring; {} {}",
+                            end - begin == 1 ? "this copy has"
+                                             : fmt::format("{} copies, this one first, have", end - begin), what);
+    sink.report(std::move(d));
+  };
+  report(all.begin(), in_memory,
+         fmt::format("a box that only a launch says, of which only the first bytes are judged; {} says it",
+                     program.shape.option));
+  report(in_memory, all.end(),
+         "a map in memory, of whose box the text does not say enough: only the first bytes are judged");
 }
 
 void report_breaches(const Program& program, const Explored& e, const diag::Sink& known,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "harness/problem/attention_parts.hpp"
 #include "harness/problem/epilogue.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/report/judged.hpp"
@@ -95,6 +96,9 @@ std::string formula(const launch::Expectation& e) {
     case Kind::gemm: return fmt::format("{} = {}", e.output, gemm_formula(e));
     case Kind::copy: return fmt::format("{} = {}", e.output, e.a);
     case Kind::attention:
+      if (e.result != launch::AttentionResult::o)
+        return fmt::format("{} = {} of softmax({} * {}^T{}) * {}", e.output, harness::spelling(e.result), e.a, e.b,
+                           e.causal ? ", causal" : "", e.c);
       return fmt::format("{} = softmax({} * {}^T{}{}{}) * {}", e.output, e.a, e.b, e.causal ? ", causal" : "",
                          e.window != 0 ? fmt::format(", the last {}", e.window) : "",
                          e.pages.empty() ? "" : ", in pages", e.c);

@@ -3,7 +3,7 @@
 // Blocks go from the last key to the first, so that those with keys that a row does not see come first. Heads have one
 // length, or sequences of any lengths follow one another in them: then a CTA makes tensor maps of its own sequence, to
 // which what lies before and after is not there.
-#include "kernels/attention_wgmma.hpp"
+#include "kernels/attention_wgmma_rows.hpp"
 
 #include <array>
 #include <optional>
@@ -17,32 +17,14 @@ using namespace by_wgmma;
 
 namespace {
 
-constexpr int groups = 2, rows = 64 * groups, stages = 2;
-constexpr int row_bytes = attention_row_bytes, store_rows = 16;  // store_rows: of a warp
+constexpr int stages = 2;
+constexpr int row_bytes = attention_row_bytes;
 
 using In = Inputs<rows, stages>;
 using QTile = In::QTile;
 using Map = HeadMap;
 constexpr std::uint32_t of_q = 0, of_k = 1, of_v = 2, of_o = 3;
 
-// Rows and keys of a head, and the CTA's first row.
-struct Extents {
-  U32 m, n, row;
-
-  // How many keys a row of the tile sees, where none sees a key after its own: the rows are the last of n positions.
-  U32 end(const OperandOf<U32>& in_tile) const { return min(n - m + row + in_tile + 1, n); }
-};
-
-// Keys that come before a row's end. Both count from the lane's first column on.
-struct KeysBefore {
-  std::vector<S32> ends{};
-
-  auto in(const U32& block) const {
-    std::vector<S32> left;
-    for (const S32& end : ends) left.push_back(end - bit_cast<S32>(block * keys));
-    return [left](int r, int column) { return left[std::size_t(r)] > column; };
-  }
-};
 // The last ones before a row's end: `count` from `begin` on.
 struct KeysBetween {
   std::vector<U32> begins{}, counts{};
@@ -54,56 +36,6 @@ struct KeysBetween {
   }
 };
 
-// What the rows of a CTA see. others(scope, step): step(cut, block) for each block that some row sees, but the last;
-// `cut`: some row does not see it all. Both roles go through them with the same words, so that they end together.
-struct AllKeys {
-  using Seen = KeysBefore;
-  static constexpr auto parameter_list = parameters();
-  Extents of;
-
-  static auto maker(KernelBuilder&) {
-    return [](const Extents& of) { return AllKeys{of}; };
-  }
-  U32 last() const { return (of.n - 1) / keys; }
-  U32 first() const { return {of.n.recorder(), ir::Operand::number(0)}; }
-  template <class S, class Step>
-  void others(S& scope, Step step) const {
-    const U32 whole = last();
-    scope.loop(whole, [&](U32 i) { step(false, whole - 1 - i); });
-  }
-  Seen seen(const U32&, const U32& column) const {
-    const S32 end = bit_cast<S32>(of.n - column);
-    return {{end, end}};
-  }
-};
-// The rows are the last of as many positions as there are keys, and see none that come later than their own. Where rows
-// see different keys they do so in two blocks at most.
-struct KeysSoFar {
-  using Seen = KeysBefore;
-  static constexpr auto parameter_list = parameters();
-  static_assert(keys >= rows);
-  Extents of;
-  U32 block = (of.end(rows - 1) - 1) / keys, whole = min(end_of_first() / keys, block);
-  Pred are_two_cut = whole < block;
-
-  static auto maker(KernelBuilder&) {
-    return [](const Extents& of) { return KeysSoFar{of}; };
-  }
-  // The first row's place is among the keys.
-  U32 end_of_first() const { return of.n - of.m + of.row + 1; }
-  U32 last() const { return block; }
-  U32 first() const { return {of.n.recorder(), ir::Operand::number(0)}; }
-  template <class S, class Step>
-  void others(S& scope, Step step) const {
-    scope.when(are_two_cut, [&] { step(true, block - 1); });
-    scope.loop(whole, [&](U32 i) { step(false, whole - 1 - i); });
-  }
-  Seen seen(const U32& row, const U32& column) const {
-    Seen seen;
-    for (int r = 0; r < rows_of_lane; ++r) seen.ends.push_back(bit_cast<S32>(of.end(row + 8 * r) - column));
-    return seen;
-  }
-};
 // Of these the last ones, as many as the window has.
 struct LastKeys {
   using Seen = KeysBetween;
@@ -148,6 +80,8 @@ class Heads {
   Extents extents(const U32& row) const { return {given_["m"_arg], given_["n"_arg], row}; }
   U32 head_of_k(const U32& head_of_q) const { return head_of_q / given_["sharing"_arg]; }
   void make_maps(Warpgroup&, const Extents&) const {}
+  template <class Mine>
+  void leave_log_sums(Warpgroup&, const Mine&, const std::vector<F32>&, const Extents&, const U32&) const {}
   Map map(Thread&, std::uint32_t which) const {
     return which == of_q   ? given_["Q"_arg]
            : which == of_k ? given_["K"_arg]
@@ -157,6 +91,28 @@ class Heads {
 
  private:
   decltype(declare(std::declval<KernelBuilder&>(), parameter_list)) given_;
+};
+
+// The same, and of each row the logarithm of the sum of what its keys weigh, for the backward pass.
+class HeadsWithLogSums : public Heads {
+ public:
+  static constexpr auto own_list = parameters("log_sums"_arg.is<Pointer<f32>>());
+  static constexpr auto parameter_list = joined(Heads::parameter_list, own_list);
+
+  explicit HeadsWithLogSums(KernelBuilder& b) : Heads(b), log_sums_(declare(b, own_list)["log_sums"_arg]) {}
+  template <class Mine>
+  void leave_log_sums(Warpgroup& g, const Mine& mine, const std::vector<F32>& totals, const Extents& of,
+                      const U32& head_of_q) const {
+    for (int r = 0; r < rows_of_lane; ++r) {
+      const F32 log2 = fma(mine.greatest(r), exponent_scale, lg2_approx_ftz(totals[std::size_t(r)]));
+      const U32 row = of.row + mine.row() + 8 * r;
+      g.st_global(log_sums_.at(widen(head_of_q * of.m + row)), log2 * std::numbers::ln2_v<float>,
+                  row < of.m && (g.lane() & 3) == 0);
+    }
+  }
+
+ private:
+  Pointer<f32> log_sums_;
 };
 
 // Sequences one after the other in the rows of each head. Where they begin, and where the last one ends, memory says.
@@ -224,6 +180,8 @@ class Sequences {
       w.elect([&](Thread t) { t.arrive(ready_); });
     });
   }
+  template <class Mine>
+  void leave_log_sums(Warpgroup&, const Mine&, const std::vector<F32>&, const Extents&, const U32&) const {}
   Map map(Thread& t, std::uint32_t which) const {
     const U64 own = place({t.recorder(), ir::Operand::number(which)});
     t.wait(ready_, Phase{0});
@@ -259,31 +217,6 @@ class Sequences {
   Mbarrier ready_;
 };
 
-// After the last block no warp reads Q, so O leaves through its rows: each warp has 16 of its own. `map`: makes O's.
-template <class Mine, class MapOf>
-void store(Warpgroups<groups>& g, Mine& mine, const In& in, const MapOf& map, const U32& row, const U32& head_of_q) {
-  std::vector<F32> inverse;
-  for (int r = 0; r < rows_of_lane; ++r) inverse.push_back(rcp_approx_ftz(mine.total(r)));
-  const auto out = cvt<bf16>(
-      make_registers<Mine::Values::elements>([&](int i) { return mine.value(i) * inverse[std::size_t(row_of(i))]; }));
-  for (int c = 0; c < head; c += 16) {
-    const auto at = out.operands().begin() + c / 4;
-    g.stmatrix<Fragment<bf16, 16, 16>>(in.q, mine.first(), c, Registers<bf16, 8>(g.recorder(), {at, at + 4}));
-  }
-  g.fence_proxy_async();
-  g.each_warp([&](Warp w) {
-    w.sync();
-    w.elect([&](Thread t) {
-      const Map to = map(t);
-      for (int c = 0; c < head; c += span)
-        t.cp_async_bulk_tensor(to.at(0, row + mine.first(), c / span, head_of_q),
-                               in.q.columns<span>(c).address + mine.first() * QTile::row_pitch);
-      t.commit_stores();
-      t.wait_stores_read(0);
-    });
-  });
-}
-
 template <class Batch, class Visible>
 Kernel build(const std::string& name, Target target) {
   KernelBuilder attention(name, target, warps<4 * (groups + 1)>);
@@ -314,8 +247,16 @@ Kernel build(const std::string& name, Target target) {
     mine.begin(visible.last());
     visible.others(g, [&](const auto& cut, const U32& block) { mine.step(cut, block); });
     mine.end();
-    store(
-        g, mine, in, [&](Thread& t) { return batch.map(t, of_o); }, row, head_of_q);
+    std::vector<F32> totals, inverse;
+    for (int r = 0; r < rows_of_lane; ++r) {
+      totals.push_back(mine.total(r));
+      inverse.push_back(rcp_approx_ftz(totals.back()));
+    }
+    batch.leave_log_sums(g, mine, totals, visible.of, head_of_q);
+    // After the last block no warp reads Q, so O leaves through its rows.
+    stage(g, in.q, mine.first(), [&](int i) { return mine.value(i) * inverse[std::size_t(row_of(i))]; });
+    store_staged(
+        g, in.q, mine.first(), [&](Thread& t) { return batch.map(t, of_o); }, row, head_of_q);
   });
   attention.role("load", warpgroup<groups>, [&](Warpgroup& g) {
     g.setmaxnreg_dec<24>();
@@ -345,7 +286,9 @@ Kernel build(const std::string& name, Target target) {
   return attention.build();
 }
 
-constexpr auto options = head_options(2);
+constexpr auto shared_options = head_options(2);
+constexpr std::array options{shared_options[0], shared_options[1], shared_options[2], shared_options[3],
+                             SizeOption{"log-sums", 0, "1: leaves what the backward pass needs of each row"}};
 constexpr std::array window_options{options[0], options[1], options[2], options[3],
                                     SizeOption{"window", 128, "keys that a row sees, its own and those before it"}};
 constexpr std::array sequences_options{
@@ -357,16 +300,42 @@ constexpr std::array sequences_options{
     SizeOption{"causal", 1, "1: a row sees the keys so far, as in attention_wgmma_causal; 0: all of its sequence"},
     SizeOption{"window", 0, "of these the last ones, so many at most; 0: all"}};
 
-template <class Visible, class... More>
-launch::Contract problem(const Kernel& kernel, const Sizes& sizes, const More&... more) {
+bool leaves_log_sums(const Sizes& sizes) {
+  if (!sizes.contains("log-sums")) return false;  // there is no backward pass of windows
+  const std::uint64_t leaves = sizes.at("log-sums");
+  if (leaves > 1) throw diag::InputError("--log-sums " + std::to_string(leaves) + ": must be 0 or 1");
+  return leaves == 1;
+}
+
+template <class Visible>
+Kernel build_heads(const std::string& name, Target target, const Sizes& sizes) {
+  return leaves_log_sums(sizes) ? build<HeadsWithLogSums, Visible>(name, target) : build<Heads, Visible>(name, target);
+}
+
+template <class Batch, class Visible, class... More>
+void add_launch(launch::Contract& c, const Kernel& kernel, const Sizes& sizes, const More&... more) {
   const std::uint64_t m = sizes.at("m"), n = sizes.at("n");
   const HeadSizes heads = head_sizes(sizes);
-  launch::Contract c = attention_buffers(m, n, heads);
-  launch_kernel(c, kernel, joined(Heads::parameter_list, Visible::parameter_list),
+  launch_kernel(c, kernel, joined(Batch::parameter_list, Visible::parameter_list),
                 {std::uint32_t(pieces(m, rows)), std::uint32_t(heads.q), 1}, "Q"_arg = head_map("Q", m, heads.q, rows),
                 "K"_arg = head_map("K", n, heads.k, keys), "V"_arg = head_map("V", n, heads.k, keys),
                 "O"_arg = head_map("O", m, heads.q, store_rows, 1), "m"_arg = m, "n"_arg = n,
                 "sharing"_arg = std::uint64_t(sizes.at("sharing")), more...);
+}
+template <class Visible, class... More>
+launch::Contract problem(const Kernel& kernel, const Sizes& sizes, const More&... more) {
+  const std::uint64_t m = sizes.at("m");
+  const HeadSizes heads = head_sizes(sizes);
+  launch::Contract c = attention_buffers(m, sizes.at("n"), heads);
+  if (!leaves_log_sums(sizes)) {
+    add_launch<Heads, Visible>(c, kernel, sizes, more...);
+    return c;
+  }
+  add_workspace(c, "log_sums", isa::ScalarType::f32, heads.q * m).shape = {heads.q, m};
+  launch::Expectation log_sums = c.expectations.front();
+  log_sums.output = "log_sums", log_sums.result = launch::AttentionResult::log_sums;
+  c.expectations.push_back(log_sums);
+  add_launch<HeadsWithLogSums, Visible>(c, kernel, sizes, "log_sums"_arg = "log_sums", more...);
   return c;
 }
 
@@ -424,13 +393,15 @@ std::span<const SizeOption> attention_wgmma_options() { return options; }
 std::span<const SizeOption> attention_wgmma_window_options() { return window_options; }
 std::span<const SizeOption> attention_wgmma_varlen_options() { return sequences_options; }
 
-Kernel attention_wgmma(Target target, const Sizes&) { return build<Heads, AllKeys>("attention_wgmma", target); }
+Kernel attention_wgmma(Target target, const Sizes& sizes) {
+  return build_heads<AllKeys>("attention_wgmma", target, sizes);
+}
 launch::Contract attention_wgmma_problem(const Kernel& kernel, const Sizes& sizes) {
   return problem<AllKeys>(kernel, sizes);
 }
 
-Kernel attention_wgmma_causal(Target target, const Sizes&) {
-  return build<Heads, KeysSoFar>("attention_wgmma_causal", target);
+Kernel attention_wgmma_causal(Target target, const Sizes& sizes) {
+  return build_heads<KeysSoFar>("attention_wgmma_causal", target, sizes);
 }
 launch::Contract attention_wgmma_causal_problem(const Kernel& kernel, const Sizes& sizes) {
   return causal_problem(problem<KeysSoFar>, kernel, sizes);
