@@ -196,7 +196,8 @@ KernelChoice small_problem(const Tried& t, int rest) {
   set("m", std::uint64_t(tiling.rows) + 40);
   set("n", std::uint64_t(tiling.columns) + 24);
   set("k", std::uint64_t(tiling.slot_k) * std::max<std::uint64_t>(2, tiling.splits) + std::uint64_t(rest));
-  if (c.sizes.contains("ctas")) set("ctas", std::uint64_t(tiling.ctas));
+  // Those that wait for one another are all there.
+  if (c.sizes.contains("ctas")) set("ctas", std::uint64_t(tiling.ctas) * (tiling.all_add ? tiling.splits : 1));
   return c;
 }
 
