@@ -56,6 +56,19 @@ U32 Atomics::ld_global(const U64& address, Here at) {
   return {*rec_, result(ScalarType::u32, "ld.global.u32", {address_of(*rec_, address, at)}, at)};
 }
 
+void Atomics::wait_while(const U64& address, const U32& value, OperandOf<U32> bits, const LoadOrder& order, Here at) {
+  const Operand from = address_of(*rec_, address, at), mask = operand_of(bits);
+  const Operand unwanted = rec_->pure(ScalarType::b32, "and.b32", {use(*rec_, value, at), mask}, at);
+  const std::string again = rec_->fresh_label("poll_" + role_->name);
+  rec_->label(again);
+  const Operand word = result(ScalarType::u32, "ld" + order.modifier + ".global.u32", {from}, at);
+  const Operand found = rec_->fresh(ScalarType::b32), same = rec_->fresh(ScalarType::pred);
+  rec_->emit("and.b32", {found, word, mask}, at);
+  rec_->emit("setp.eq.u32", {same, found, unwanted}, at);
+  rec_->emit_if(same, false, "bra", {target(again)}, at);
+  role_->waited = true;
+}
+
 namespace {
 
 // What ld and st write of an element: pairs of floats are bits to them, and so are floats of 16 bits.

@@ -193,6 +193,10 @@ class Atomics : public AsyncStores {
   U32 ld_global(const U64& address, const LoadOrder& order, Here at = {});
   /// A word that is not written while the kernel runs.
   U32 ld_global(const U64& address, Here at = {});
+  /// Waits while a word of global memory has these `bits` of `value`: reads it, with the order, in a loop. Another
+  /// thread must change it. PTX ISA "ld".
+  void wait_while(const U64& address, const U32& value, OperandOf<U32> bits, const LoadOrder& order, Here at = {});
+  KILN_WORD_OF_MEMORY(wait_while)
 
   // One element. T is its type in memory (f32, bf16, u8, s32, u64), or the kind of value that it becomes (F32, BF16x2).
   // f16 and bf16 become F32, and F32 rounded to them; 8 and 16 bits become 32. Without an order the element is not

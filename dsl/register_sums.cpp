@@ -60,4 +60,43 @@ AnyRegisters RegisterSums::columns(int block, int first, int count, Here at) con
   return {r, element, {begin, begin + count / 8 * of_eight}, LdState::ready};
 }
 
+// Lane l has two neighbours of each eight columns in rows l / 4 and 8 below. Of a row of 128 bytes the swizzle
+// exchanges 16-byte pieces. Lanes of odd rows write columns 16 away from those of even rows: so 16 lanes meet no bank
+// twice.
+void RegisterSums::store(const AnyShared& to, int block, int first, Here at) {
+  constexpr int element = 4, pitch = 128, columns = pitch / element, piece = 16, far = 16;
+  Recorder& r = g_.recorder();
+  r.require(rules::tile_slice(mma_.N(), first, columns), at);
+  if (to.shape.rows != isa::wgmma_m || to.shape.cols != columns || to.shape.element.bits != 8 * element ||
+      to.shape.swizzle() != isa::Swizzle::b128)
+    throw diag::InternalError("sums are stored to tiles of 64 x 32 words with a swizzle of 128 bytes");
+  g_.role().accessed_memory(r.scope());
+  if (!word_place_) {
+    r.at_role_entry([&] {
+      const U32 thread(r, g_.role().thread);
+      const auto op = [&](const char* name, const U32& x, std::int64_t by) { return apply(name, x, by, at); };
+      const U32 of_warp = op("and", op("shr", thread, 1), 0x30), line = op("and", op("shr", thread, 2), 7);
+      const U32 odd = op("and", line, 1), neighbours = op("mul.lo", op("and", thread, 3), 2 * element);
+      const U32 key = apply("xor", op("mul.lo", line, piece), op("mul.lo", odd, far * element), at);
+      const U32 row = op("mul.lo", apply("add", of_warp, line, at), pitch);
+      word_place_ = WordPlace{apply("add", row, apply("xor", neighbours, key, at), at).operand(),
+                              r.pure(ScalarType::pred, "setp.ne.u32", {odd.operand(), Operand::number(0)}, at)};
+    });
+  }
+  const U32 start = apply("add", to.address, U32(r, word_place_->in_tile), at);
+  const auto& sums = sums_[std::size_t(block)];
+  for (int c = 0; c < columns; c += 8) {
+    const Operand place = use(r, apply("xor", start, c * element, at), at);
+    for (int below = 0; below < 2; ++below) {
+      std::vector<Operand> pair;
+      for (int i = 0; i < 2; ++i) {
+        const auto sum = [&](int column) { return sums[std::size_t((first + column) / 2 + 2 * below + i)]; };
+        pair.push_back(r.fresh(ScalarType::b32));
+        r.emit("selp.b32", {pair.back(), sum(c ^ far), sum(c), word_place_->is_odd}, at);
+      }
+      r.emit("st.shared.v2.b32", {Operand::address(place, below * 8 * pitch), Operand::vector(pair)}, at);
+    }
+  }
+}
+
 }  // namespace kiln::dsl

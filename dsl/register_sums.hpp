@@ -5,6 +5,7 @@
 #include "ptx/rules/require.hpp"  // first: a broken rule is then two includes away from the user's file
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "dsl/mma.hpp"
@@ -30,6 +31,9 @@ class RegisterSums {
   void finish(Here at = {});
   /// This lane's sums of `count` columns of a block, from a multiple of 8 on: elements of SumsFragment<count>.
   AnyRegisters columns(int block, int first, int count, Here at = {}) const;
+  /// Writes the sums of a block, from column `first` on, to a K-major tile of 64 rows of 32 of them, in lines of 128
+  /// bytes with their swizzle: two neighbours at a time. PTX ISA "st".
+  void store(const AnyShared& to, int block, int first, Here at = {});
 
  private:
   Warpgroup g_;
@@ -37,6 +41,11 @@ class RegisterSums {
   int first_block_, blocks_;
   std::vector<std::vector<ir::Operand>> sums_{};  // of each block
   std::shared_ptr<SlotUnderWay> slot_{};
+  // Where this lane's sums go in a tile of 64 rows of 128 bytes, and whether its rows are odd ones.
+  struct WordPlace {
+    ir::Operand in_tile, is_odd;
+  };
+  std::optional<WordPlace> word_place_{};
 };
 
 }  // namespace kiln::dsl

@@ -23,6 +23,15 @@ Wgmma::Wgmma(int warps, isa::CtaGroup group)
 
 // What a kernel needs -------------------------------------------------------------------------------------------------
 
+int Wgmma::room_for_slots(isa::Target target, int others) {
+  return isa::max_shared_bytes(target) - static_bytes - others;
+}
+
+int Wgmma::bytes_in_slot(const SlotPart& part, isa::CtaGroup group) {
+  const bool has_both = group == isa::CtaGroup::two && part.readers == Readers::both_ctas;
+  return (has_both ? 2 : 1) * placed_bytes(part.bytes);
+}
+
 SumsPlace Wgmma::place_sums(Storage& s, int of_rows, int columns, const std::string& name, Here at) {
   const bool fits = of_rows == rows && columns % chunk_columns == 0;
   s.recorder().require(rules::wgmma_sums(!sums_ && fits), at,
@@ -51,7 +60,7 @@ void Wgmma::place_slots(Storage& s, RingState& ring, const std::vector<SlotPart>
     ring.add(part);
     if (!in_pairs() || ring.each_cta || part.readers != Readers::both_ctas) continue;
     s.recorder().require(rules::wgmma_half(part.blocks_along_k), ring.made_at, "ring '" + ring.name + "'");
-    ring.slot_bytes += placed_bytes(part.bytes);
+    ring.slot_bytes += bytes_in_slot(part, group_) - placed_bytes(part.bytes);
     ring.peer_bytes.back() = part.transaction_bytes;
   }
   ring.tiles = s.recorder().fresh(ScalarType::b32);
@@ -62,8 +71,7 @@ void Wgmma::place_slots(Storage& s, RingState& ring, const std::vector<SlotPart>
 // As many slots as the kernel asks for, or as there is room for.
 void Wgmma::place_rest(Storage& s) {
   for (RingState* ring : std::exchange(unplaced_, {})) {
-    const int room = isa::max_shared_bytes(s.target()) - static_bytes - s.bytes();
-    ring->stages = std::clamp(room / ring->slot_bytes, 1, ring->stages);
+    ring->stages = std::clamp(room_for_slots(s.target(), s.bytes()) / ring->slot_bytes, 1, ring->stages);
     for (const RingSide side : {RingSide::producer, RingSide::consumer})
       s.barriers_of(*ring, side).count = ring->stages;
     const Operand place = s.shared_bytes(ring->stages * ring->slot_bytes, ring->what(), ring->made_at).operand();

@@ -18,6 +18,13 @@ class Wgmma : public TensorCoreTarget {
   /// For a kernel whose roles have so many warps, in CTAs or pairs of CTAs.
   Wgmma(int warps, isa::CtaGroup group);
 
+  /// Bytes of a CTA's shared memory for the slots of rings, where a kernel has `others` beside them; and of those that
+  /// sums take on their way to other warps.
+  static int room_for_slots(isa::Target, int others);
+  static int handed_bytes() { return chunks * chunk_bytes; }
+  /// Bytes of a part of a slot in each CTA: of what both CTAs of a pair read it has both halves.
+  static int bytes_in_slot(const SlotPart&, isa::CtaGroup);
+
   SumsPlace place_sums(Storage&, int rows, int columns, const std::string& name, Here at) override;
   RingState& place_accumulators(Storage&, int stages, int columns, const std::string& name, Here at) override;
   void place_slots(Storage&, RingState&, const std::vector<SlotPart>& parts) override;

@@ -63,6 +63,11 @@ std::span<const dsl::SizeOption> grouped_options();
 dsl::Kernel gemm_grouped(isa::Target, const dsl::Sizes&);
 /// Groups that get larger one by one; where there are fewer rows than groups, some are empty.
 launch::Contract gemm_grouped_problem(const dsl::Kernel&, const dsl::Sizes&);
+/// Where groups end that get larger one by one.
+std::vector<double> ends_of_groups(std::uint64_t m, std::uint64_t groups);
+/// The same on sm_90a, by wgmma. No tile without rows is multiplied.
+dsl::Kernel gemm_grouped_wgmma(isa::Target, const dsl::Sizes&);
+launch::Contract gemm_grouped_wgmma_problem(const dsl::Kernel&, const dsl::Sizes&);
 /// The same where each group has room for --m rows, A[groups, m, k] and D[groups, m, n], and has some of them. The
 /// options --m, --n, --k and --groups.
 std::span<const dsl::SizeOption> masked_options();

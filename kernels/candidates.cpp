@@ -61,12 +61,13 @@ Variations variations(const GemmProblem& p, isa::Target target, const Sizes& siz
   const auto stores_rows = [](const GemmStrategy& s) { return !s.swapped && s.splits == 1 && !s.tma_store; };
   v.vary("swap-operands", &GemmStrategy::swapped, {false, true});
   if (has_register_sums(target)) v.vary("splits", &GemmStrategy::splits, {1, 2, 3, 4, 6, 8, 12, 16, 24, 32});
+  v.vary("all-add", &GemmStrategy::all_add, {false, true}, [](const GemmStrategy& s) { return s.splits > 1; });
   v.vary("tma-store", &GemmStrategy::tma_store, {false, true}, is_whole);
   if (has_register_sums(target))
     v.vary("storers", &GemmStrategy::storers, {Storers::others, Storers::together, Storers::by_turns},
            [](const GemmStrategy& s) { return s.tma_store; });
-  v.vary("accumulators", &GemmStrategy::accumulators, {1, 2, 4},
-         [](const GemmStrategy& s) { return !s.multipliers_store(); });
+  // Sums in registers are one accumulator.
+  if (!has_register_sums(target)) v.vary("accumulators", &GemmStrategy::accumulators, {1, 2, 4});
   v.vary("epilogue-width", &GemmStrategy::epilogue_width, {8, 16, 32, 64}, stores_rows);
   v.vary("rows-together", &GemmStrategy::rows_together, {0, 4, 8, 16}, is_whole);
   v.vary("launch-control", &GemmStrategy::launch_control, {false, true});
@@ -94,7 +95,14 @@ bool is_legal(const GemmPlan& plan, isa::Target target) {
   if (!plan.check().ok() || !plan.limit().empty()) return false;
   if (plan.strategy.launch_control && !has_launch_control(target)) return false;
   if (plan.strategy.multipliers_store() && !has_register_sums(target)) return false;
-  return check_on(target, plan.mma, plan.a_tile, plan.b_tile, plan.strategy.multipliers_store()).ok();
+  const bool in_registers = plan.strategy.multipliers_store();
+  if (has_register_sums(target)) {  // it has operands alone in its slots
+    std::vector<SlotPart> slot(std::size_t(plan.problem.products), plan.b_tile.part());
+    slot.push_back(plan.a_tile.part());
+    const int most = slots_that_fit(target, plan.strategy.group, slot, int(plan.copied_bytes()), in_registers);
+    if (plan.strategy.stages > most) return false;
+  }
+  return check_on(target, plan.mma, plan.a_tile, plan.b_tile, in_registers).ok();
 }
 
 launch::Tiling tiling(const GemmPlan& plan, const Sizes& sizes) {
@@ -119,7 +127,7 @@ launch::Tiling tiling(const GemmPlan& plan, const Sizes& sizes) {
   if (!s.launch_control) t.most_ctas = sizes.at("ctas");
   t.rows_together = s.rows_together;
   t.launch_control = s.launch_control;
-  t.splits = std::uint64_t(s.splits);
+  t.splits = std::uint64_t(s.splits), t.all_add = s.all_add;
   t.stores_by_copy = s.tma_store;
   t.multipliers_store = s.multipliers_store(), t.by_turns = s.storers == Storers::by_turns;
   t.store_columns = s.tma_store ? GemmPlan::copied_columns : plan.width();

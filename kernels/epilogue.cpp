@@ -39,8 +39,17 @@ void store_rows(Warpgroup& g, const AnyTmem& sums, int columns, const Result& d,
 
 StoreSums into_row(const Result& d, const U32& row) {
   return [d, row](Warpgroup& g, const AnyRegisters& sums, const U32& column) {
-    g.store_global(d.elements.at(multiply_wide(row, d.n) + widen(column)), converted(sums, d.elements.element()),
-                   left_in_row(d, row, column));
+    const AnyRegisters values = converted(sums, d.elements.element());
+    const U64 to = d.elements.at(multiply_wide(row, d.n) + widen(column));
+    const U32 left = left_in_row(d, row, column);
+    constexpr int vector_words = 4, word_bits = 32;
+    const auto& words = values.operands();
+    if (words.size() % vector_words == 0) return g.store_global(to, values, left);
+    const int in_word = word_bits / values.element().bits;
+    for (int i = 0; i < int(words.size()); ++i) {
+      const AnyRegisters word(values.recorder(), values.element(), {words[std::size_t(i)]}, LdState::ready);
+      g.store_one(to, word, left >= (i + 1) * in_word, i);
+    }
   };
 }
 

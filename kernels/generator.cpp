@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "dsl/register_sums.hpp"
 #include "kernels/partials.hpp"
+#include "kernels/register_block.hpp"
 
 namespace kiln::kernels {
 
@@ -99,11 +99,11 @@ CopyOut copied_result(KernelBuilder& gemm, ElementType element) {
   }
 }
 
-// The same out of the registers of two warpgroups that multiply: blocks of 64 rows, each warp by stmatrix its 16.
+// The same out of the registers of two warpgroups that multiply: blocks of 64 rows.
 template <class T, int columns>
 class RegistersResult {
  public:
-  using Tile = SharedTile<T, isa::wgmma_m, columns, K_major, columns == 64 ? swizzle_128B : swizzle_64B>;
+  using Tile = SharedTile<T, isa::wgmma_m, columns, K_major, T::bits * columns == 8 * 64 ? swizzle_64B : swizzle_128B>;
 
   explicit RegistersResult(KernelBuilder& gemm)
       : map_(gemm.param<TensorMap<Tile>>("D")),
@@ -111,18 +111,11 @@ class RegistersResult {
              gemm.store_ring<GemmPlan::multiplier_blocks, Tile>("out_1")} {}
 
   // Stores the sums of the warpgroup `which`, which belong at (row, col).
-  void operator()(Warpgroup& g, int which, const RegisterSums& sums, int sum_columns, const U32& row,
-                  const U32& col) {
-    using Block = Fragment<T, 16, 16>;
-    const U32 of_warp = apply("and", apply("shr", g.row(), 1, nowhere), 0x30, nowhere);  // 16 rows a warp
+  void operator()(Warpgroup& g, int which, RegisterSums& sums, int sum_columns, const U32& row, const U32& col) {
     for (int block = 0; block < sums.blocks(); ++block)
       for (int c = 0; c < sum_columns; c += columns) {
         const auto slot = out_[std::size_t(which)].acquire(g);
-        for (int i = 0; i < columns; i += Block::cols) {
-          const AnyRegisters values = converted(sums.columns(block, c + i, Block::cols), element_type<T>);
-          g.template stmatrix<Block>(slot, of_warp, i,
-                                     Registers<T, Block::elements>(values.recorder(), values.operands()));
-        }
+        store_block(g, slot, sums, block, c);
         out_[std::size_t(which)].publish(g, slot, map_.at(row + block * Tile::rows, col + c));
       }
   }
@@ -131,12 +124,21 @@ class RegistersResult {
   TensorMap<Tile> map_;
   std::array<StoreRing<GemmPlan::multiplier_blocks, Tile>, 2> out_;
 };
-using RegistersOut = std::function<void(Warpgroup& g, int which, const RegisterSums& sums, int columns, const U32& row,
-                                        const U32& col)>;
+using RegistersOut =
+    std::function<void(Warpgroup& g, int which, RegisterSums& sums, int columns, const U32& row, const U32& col)>;
 template <class T>
 RegistersOut registers_result(KernelBuilder& gemm, int columns) {
-  if (columns == 64) return RegistersResult<T, 64>(gemm);
+  if constexpr (T::bits == 16)
+    if (columns == 64) return RegistersResult<T, 64>(gemm);
   return RegistersResult<T, 32>(gemm);
+}
+RegistersOut registers_result(KernelBuilder& gemm, ElementType element, int columns) {
+  switch (element.scalar) {
+    case ScalarType::bf16: return registers_result<bf16>(gemm, columns);
+    case ScalarType::f16: return registers_result<f16>(gemm, columns);
+    case ScalarType::s32: return registers_result<s32>(gemm, columns);
+    default: return registers_result<f32>(gemm, columns);
+  }
 }
 
 // Where the parts of a slot stand; -1: there is no such part.
@@ -279,8 +281,7 @@ Kernel Generator::build() {
   declare_sides();
   std::optional<AnyPointer> elements;
   if (plan_.strategy.multipliers_store())
-    registers_out_ = problem().d == element_type<bf16> ? registers_result<bf16>(gemm_, plan_.multiplier_columns())
-                                                       : registers_result<f16>(gemm_, plan_.multiplier_columns());
+    registers_out_ = registers_result(gemm_, problem().d, plan_.multiplier_columns());
   else if (plan_.strategy.tma_store)
     copy_out_ = copied_result(gemm_, problem().d);
   else
@@ -481,11 +482,13 @@ void Generator::store_part(Warpgroup& g, const TilePlace& tile, const AnyAccumul
   const U32 of_all = tile_row(tile) * *column_tiles_ + tile.column;
   const U32 number = plan_.mma.ctas() > 1 ? of_all * plan_.mma.ctas() + *rank_ : of_all;
   const U32 parts = gemm_.constant(splits()), part = *blocks_of(tile).part;
-  const PartGroups groups(splits());
+  const PartGroups groups(splits(), plan_.strategy.all_add);
   const SharedTileOfD shared{number, number * groups.blocks(), parts, tile.column * plan_.mma.N()};
   partials_->leave(g, sums.sums, part, shared);
   acc_->release(g, sums.empty);
-  if (groups.is_one())
+  if (plan_.strategy.all_add)
+    partials_->add_slice(g, shared, splits(), part, store);
+  else if (groups.is_one())
     partials_->add_up(g, shared, store);
   else
     partials_->add_up(g, groups, number, part, shared.col, store);
@@ -575,7 +578,7 @@ launch::Contract contract(const GemmPlan& plan, const Kernel& kernel, const Size
     throw diag::InputError("--splits " + std::to_string(splits) + ": must be in [1, " + std::to_string(k_blocks) +
                            "]: K has " + std::to_string(k_blocks) + " blocks of " + std::to_string(plan.k));
   if (splits > 1) {
-    const PartGroups groups(plan.strategy.splits);
+    const PartGroups groups(plan.strategy.splits, plan.strategy.all_add);
     add_workspace(c, "partials", ScalarType::f32,
                   tiles * ctas * std::uint64_t(groups.blocks()) * Partials::elements(plan.mma.N()));
     add_workspace(c, "counters", ScalarType::u32, tiles * ctas * std::uint64_t(groups.counters()) * Partials::rows,
@@ -585,6 +588,10 @@ launch::Contract contract(const GemmPlan& plan, const Kernel& kernel, const Size
   }
   const launch::Dim3 grid = plan.strategy.launch_control ? launch::Dim3{std::uint32_t(tiles * splits * ctas), 1, 1}
                                                          : persistent_grid(sizes, tiles * splits, ctas);
+  if (plan.strategy.all_add && grid.x < splits * ctas)
+    throw diag::InputError("--all-add 1: the " + std::to_string(splits * ctas) +
+                           " CTAs that have parts of a tile wait for one another, so all of them run at once; got "
+                           "--ctas " + std::to_string(grid.x));
   launch_kernel(c, kernel, grid, std::move(arguments));
   return c;
 }

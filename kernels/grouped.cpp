@@ -193,14 +193,13 @@ Kernel gemm_masked(Target target, const Sizes&) {
   return gemm.build();
 }
 
-namespace {
-
-// Where groups end that get larger one by one.
-std::vector<double> ends_of(std::uint64_t m, std::uint64_t groups) {
+std::vector<double> ends_of_groups(std::uint64_t m, std::uint64_t groups) {
   std::vector<double> ends;
   for (std::uint64_t g = 1; g <= groups; ++g) ends.push_back(double(m * g * g / (groups * groups)));
   return ends;
 }
+
+namespace {
 
 // How many rows groups have that get smaller one by one, down to none: at most `most`.
 std::vector<double> lengths_of(std::uint64_t most, std::uint64_t groups) {
@@ -228,7 +227,8 @@ launch::Contract gemm_grouped_problem(const Kernel& kernel, const Sizes& sizes) 
   const launch::Dim3 grid = persistent_grid(sizes, row_tiles * pieces(s.n, N), 1);
   launch::Contract c = gemm_buffers(s);
   c.at("B").shape = {groups, s.n, s.k};
-  add_workspace(c, "ends", isa::ScalarType::u32, groups, launch::Init::Kind::values).init.values = ends_of(s.m, groups);
+  add_workspace(c, "ends", isa::ScalarType::u32, groups, launch::Init::Kind::values).init.values =
+      ends_of_groups(s.m, groups);
   add_workspace(c, "maps", isa::ScalarType::u8, grid.x * groups * isa::tensor_map_bytes);
   c.expectations.front().groups = "ends";
   launch_kernel(c, kernel, parameter_list, grid, "A"_arg = "A",

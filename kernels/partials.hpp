@@ -21,9 +21,10 @@ struct SharedTileOfD {
 struct PartGroups {
   int parts, of_group;
 
-  explicit constexpr PartGroups(int splits) : parts(splits), of_group(splits) {
+  /// `all_add`: the CTAs that have parts add a slice of the tile each, so there are no groups.
+  explicit constexpr PartGroups(int splits, bool all_add = false) : parts(splits), of_group(splits) {
     constexpr int most_in_a_row = 8;
-    if (splits <= most_in_a_row) return;
+    if (splits <= most_in_a_row || all_add) return;
     for (of_group = 1; of_group * of_group < splits;) ++of_group;
   }
   constexpr int groups() const { return (parts + of_group - 1) / of_group; }
@@ -72,6 +73,29 @@ class Partials {
     });
   }
 
+  /// The same by all CTAs that have parts of the tile, `parts` of them, which run at once: each waits until all parts
+  /// are there, adds those of some columns in their order, and stores these. Of the tile's first counter the lower 31
+  /// bits are zero before and after.
+  void add_slice(dsl::Warpgroup& g, const SharedTileOfD& tile, int parts, const dsl::U32& part,
+                 const StoreSums& store) const {
+    constexpr std::uint32_t turn = 1u << 31;
+    const dsl::U64 counter = counters_.at(multiply_wide(tile.number, rows));
+    g.sync();  // all warps have left their sums
+    g.elect([&](dsl::Thread t) {
+      // One adds what the others leave of 2^31: the highest bit turns when all have come.
+      const dsl::U32 step = select(part == 0, turn - std::uint32_t(parts - 1), 1u);
+      const dsl::U32 before = t.atom<dsl::RedOp::add>(counter, step, dsl::acq_rel_gpu);
+      t.wait_while(counter, before, turn, dsl::acquire_gpu);
+    });
+    g.sync();
+    const int vectors = columns_ / 4;
+    const dsl::U32 turns = (vectors + parts - 1 - part) / parts;
+    g.loop(turns, [&](dsl::U32 i) {
+      const dsl::U32 v = i * parts + part;
+      store(g, sum_vector(g, tile, parts, v), tile.col + v * 4);
+    });
+  }
+
  private:
   // For each row, where this CTA comes last of those that share it.
   template <class Body>
@@ -109,6 +133,23 @@ class Partials {
       }
     });
     return dsl::make_registers(chunk(), [&](int i) { return sums[std::size_t(i)].read(); });
+  }
+
+  // Four columns of this thread's row: some parts are on their way at once.
+  dsl::AnyRegisters sum_vector(dsl::Warpgroup& g, const SharedTileOfD& tile, int parts, const dsl::U32& v) const {
+    // With wide tiles on sm_90a the warps that store have 88 registers.
+    const int at_once = columns_ <= 128 ? 16 : 8;
+    std::vector<dsl::Var<dsl::F32>> sums;
+    for (int i = 0; i < 4; ++i) sums.push_back(g.var(0.0f));
+    const dsl::U64 first = row(g, tile.first) + multiply_wide(v, rows * vector_bytes);
+    for (int begin = 0; begin < parts; begin += at_once) {
+      std::vector<dsl::Registers<dsl::f32, 4>> loaded;
+      for (int k = begin; k < std::min(parts, begin + at_once); ++k)
+        loaded.push_back(g.ld_global_v4_f32(first + std::int64_t(k) * std::int64_t(elements(columns_) * 4)));
+      for (const auto& four : loaded)
+        for (int i = 0; i < 4; ++i) sums[std::size_t(i)] += four[i];
+    }
+    return dsl::make_registers(4, [&](int i) { return sums[std::size_t(i)].read(); });
   }
 
   dsl::AnyPointer workspace_, counters_;

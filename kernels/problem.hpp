@@ -38,6 +38,7 @@ struct GemmStrategy {
   bool tma_store = false;       // D leaves through shared memory, by TMA
   int splits = 1;               // CTAs, or pairs, that take a part of the K of a tile each
   Storers storers = Storers::others;
+  bool all_add = false;  // of such parts: each waits for the others and adds a slice of the tile; or the last adds all
 
   constexpr int ctas() const { return group == dsl::cta_group_2 ? 2 : 1; }
   constexpr int rows() const { return isa::tmem_lanes * ctas(); }
@@ -203,7 +204,7 @@ struct GemmPlan {
   }
   /// The same of each of two warpgroups that multiply: blocks of 64 rows.
   static constexpr int multiplier_blocks = 2;
-  constexpr int multiplier_columns() const { return mma.N() % 64 == 0 ? 64 : 32; }
+  constexpr int multiplier_columns() const { return mma.N() % 64 == 0 && problem.d.bits == 16 ? 64 : 32; }
   /// The most columns that such a warpgroup has in its registers beside all else: of a half of a tile, or a whole one.
   constexpr int most_multiplier_columns() const { return strategy.storers == Storers::by_turns ? 128 : 256; }
   constexpr std::int64_t slot_bytes() const {
@@ -248,10 +249,14 @@ struct GemmPlan {
       return "a tile has whole blocks of 32 columns that TMA stores";
     if (strategy.multipliers_store() && (!strategy.tma_store || strategy.launch_control))
       return "the warps that multiply store by TMA, and their tiles are dealt out before";
-    if (strategy.multipliers_store() && (problem.d.bits != 16 || problem.is_scaled() || problem.is_sparse))
-      return "the warps that multiply store 16-bit floats, of dense operands without scales";
+    const bool stores_words = problem.d.scalar == problem.sums.scalar && problem.d.bits == 32;
+    if (strategy.multipliers_store() &&
+        ((problem.d.bits != 16 && !stores_words) || problem.is_scaled() || problem.is_sparse))
+      return "the warps that multiply store 16-bit floats or sums as they are, of dense operands without scales";
     if (strategy.multipliers_store() && mma.N() > most_multiplier_columns())
       return "a warpgroup that multiplies and stores has registers for 128 rows of 128 columns, or 64 of 256";
+    if (strategy.all_add && (strategy.splits == 1 || strategy.rows_together != 0 || strategy.launch_control))
+      return "CTAs that wait for one another's parts have some, which follow one another and are dealt out before";
     if (strategy.swapped && (problem.is_scaled() || problem.is_sparse))
       return "scales and metadata belong to their operand: it does not change places with the other";
     if (problem.is_batched &&

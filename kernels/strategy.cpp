@@ -31,6 +31,10 @@ constexpr std::array all_options{
                "each whole tiles, by turns",
                "0|1|2"},
     SizeOption{"splits", {}, "CTAs or pairs that take a part of the K of a tile each"},
+    SizeOption{"all-add",
+               {},
+               "who adds these parts: 0: the CTA that comes last; 1: all of them, a slice each; they run at once",
+               "0|1"},
     SizeOption{"transpose-a", {}, "1: A is stored as [K, M]; 0: as [M, K]", "0|1"},
     SizeOption{"transpose-b", {}, "1: B is stored as [K, N]; 0: as [N, K]", "0|1"},
     SizeOption{"batch", 4, "matrices of a batch"}};
@@ -39,7 +43,7 @@ constexpr std::array all_options{
 struct Given {
   std::span<const std::uint64_t> tile{};
   std::optional<int> stages{}, ctas{}, accumulators{}, swizzle_bytes{}, epilogue_width{}, rows_together{}, storers{}, splits{};
-  std::optional<bool> launch_control{}, swapped{}, tma_store{}, transpose_a{}, transpose_b{};
+  std::optional<bool> launch_control{}, swapped{}, tma_store{}, all_add{}, transpose_a{}, transpose_b{};
 };
 
 [[noreturn]] void refuse(const std::string& option, const std::string& why) {
@@ -80,6 +84,7 @@ constexpr struct {
 } flags[] = {{"launch-control", &Given::launch_control},
              {"swap-operands", &Given::swapped},
              {"tma-store", &Given::tma_store},
+             {"all-add", &Given::all_add},
              {"transpose-a", &Given::transpose_a},
              {"transpose-b", &Given::transpose_b}};
 
@@ -147,6 +152,7 @@ GemmStrategy completed(const GemmProblem& p, const Given& given) {
   if (given.tma_store) s.tma_store = *given.tma_store;
   if (given.storers) s.storers = storers_of(*given.storers);
   if (given.splits) s.splits = *given.splits;
+  if (given.all_add) s.all_add = *given.all_add;
   return s;
 }
 
@@ -174,6 +180,7 @@ Strategy all_of(const GemmPlan& plan) {
           {"tma-store", size(s.tma_store)},
           {"storers", std::uint64_t(s.storers)},
           {"splits", size(s.splits)},
+          {"all-add", size(s.all_add)},
           {"transpose-a", size(plan.problem.a_major == MN_major)},
           {"transpose-b", size(plan.problem.b_major == MN_major)}};
 }

@@ -210,6 +210,13 @@ class Epilogue {
   double reduction() const {
     constexpr int most_in_a_row = 8, columns = 32;
     constexpr double read_rate = 48;  // bytes a cycle, of one SM's warpgroup
+    if (t_.all_add) {
+      // Of its slice each reads all parts, four columns of a row at a time, some of them at once.
+      const double splits = double(t_.splits), of_slice = isa::tmem_lanes * double(t_.columns) * 4;
+      const double in_turn = std::ceil(double(t_.columns) / 4 / splits) * std::ceil(splits / most_in_a_row) *
+                             chip_[FactId::l2_latency];
+      return chip_[FactId::fence_wide] + 3 * chip_[FactId::l2_latency] + std::max(of_slice / read_rate, in_turn);
+    }
     const double splits = double(t_.splits), group = splits > most_in_a_row ? std::ceil(std::sqrt(splits)) : splits;
     const double levels = splits > most_in_a_row ? 2 : 1,
                  read = levels > 1 ? group + std::ceil(splits / group) : splits;

@@ -28,6 +28,7 @@ Kernel words(std::string_view name, Target target) {
     t.st_global(word, flag, release_gpu);
     t.st_global(word, t.ld_global(word, relaxed_sys), relaxed_cluster);
     t.st_global(word, t.ld_global(word), relaxed_cta);
+    t.wait_while(word, flag, 1u << 31, acquire_gpu);
   });
 }
 

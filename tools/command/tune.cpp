@@ -43,7 +43,7 @@ constexpr const char* tune_examples =
 struct TuneArguments {
   KernelChoice asked{};
   std::string shapes{}, share{}, budget{}, top = "3", predictions = "12", repetitions = "60";
-  bool measure = false, again = false, json = false, any_type = true;
+  bool measure = false, again = false, json = false, list = false, any_type = true;
 };
 
 constexpr std::uint64_t sampled_elements = 1024;
@@ -114,6 +114,7 @@ class Tuning {
                           const std::string& place);
   // Of the last shape.
   std::size_t predictions() const { return predicted_; }
+  const std::vector<Tried>& in_order() const { return in_order_; }
   double left() const { return budget_ - std::chrono::duration<double>(Clock::now() - begun_).count(); }
   bool has_budget() const { return left() > 0; }
   const std::vector<std::string>& failures() const { return failures_; }
@@ -126,6 +127,7 @@ class Tuning {
   }
   std::vector<Tried> predicted(const GemmQuestion&, const std::vector<GemmChoice>&, double seconds,
                                const std::string& place);
+  timing::Prediction prediction(const GemmQuestion&, const std::vector<GemmChoice>&, const Tried&);
   bool computes_right(const GemmQuestion&, const Tried&);
   bool measure(Tried&, bool beside_cublas);
 
@@ -137,8 +139,24 @@ class Tuning {
   Clock::time_point begun_ = Clock::now();
   bool has_gpu_ = true;
   std::size_t predicted_ = 0;
+  std::vector<Tried> in_order_{};  // what was predicted, as it is measured
   std::vector<std::string> failures_{};
 };
+
+// What kiln time says. It runs one group of CTAs, so where CTAs wait for one another it is asked about the strategy in
+// which they do not, and the estimates say what that changes.
+timing::Prediction Tuning::prediction(const GemmQuestion& q, const std::vector<GemmChoice>& all, const Tried& t) {
+  diag::Sink sink;
+  launch::Tiling apart = t.choice.tiling;
+  apart.all_add = false;
+  const auto same = [&](const GemmChoice& c) { return c.row == t.choice.row && c.tiling == apart; };
+  const auto other = std::find_if(all.begin(), all.end(), same);
+  if (!t.choice.tiling.all_add || other == all.end()) return predict_kernel(t.kernel, q.chip, {}, sink);
+  timing::Prediction p = predict_kernel(chosen(q, *other), q.chip, {}, sink);
+  const double more = t.choice.estimate.seconds - other->estimate.seconds;
+  for (double* seconds : {&p.seconds.value, &p.seconds.least, &p.seconds.most}) *seconds += more;
+  return p;
+}
 
 // The best by the estimate, a few of each kind, as many as there is time for; one at least. The fastest first.
 std::vector<Tried> Tuning::predicted(const GemmQuestion& q, const std::vector<GemmChoice>& all, double seconds,
@@ -157,8 +175,7 @@ std::vector<Tried> Tuning::predicted(const GemmQuestion& q, const std::vector<Ge
     if (is_seen || same == most_of_a_kind) continue;
     progress_.stage(fmt::format("{}: predicting {} of {}", place, out.size() + 1, predictions_));
     Tried t{c, chosen(q, c), {}, {}};
-    diag::Sink sink;
-    t.prediction = predict_kernel(t.kernel, q.chip, {}, sink);
+    t.prediction = prediction(q, all, t);
     if (t.prediction.outcome == sim::Outcome::finished)
       out.push_back(std::move(t));
     else
@@ -179,7 +196,8 @@ KernelChoice small_problem(const Tried& t, int rest) {
   set("m", std::uint64_t(tiling.rows) + 40);
   set("n", std::uint64_t(tiling.columns) + 24);
   set("k", std::uint64_t(tiling.slot_k) * std::max<std::uint64_t>(2, tiling.splits) + std::uint64_t(rest));
-  if (c.sizes.contains("ctas")) set("ctas", std::uint64_t(tiling.ctas));
+  // Those that wait for one another are all there.
+  if (c.sizes.contains("ctas")) set("ctas", std::uint64_t(tiling.ctas) * (tiling.all_add ? tiling.splits : 1));
   return c;
 }
 
@@ -254,7 +272,8 @@ std::vector<Tried> Tuning::tune(const GemmQuestion& q, const std::vector<GemmCho
   std::vector<Tried> right;
   double cublas_us = 0;
   std::vector<Tried> candidates = predicted(q, all, share_of_budget, place);
-  if (a_.measure && has_gpu_) candidates = kinds_in_turn(std::move(candidates));
+  in_order_ = kinds_in_turn(candidates);
+  if (a_.measure && has_gpu_) candidates = in_order_;
   for (Tried& t : candidates) {
     // Those that are measured, or the one that is taken, must be right.
     if (right.size() == (a_.measure && has_gpu_ ? top_ : 1)) break;
@@ -299,6 +318,7 @@ struct Row {
   TunedStrategy found{};
   bool kept = false;
   std::vector<TunedStrategy> tried{};  // that were right, the best first
+  std::vector<TunedStrategy> ranked{};  // all that were predicted, as they would be measured
 };
 
 std::string row_text(const Row& r) {
@@ -354,15 +374,35 @@ std::string rows_json(const std::vector<Row>& rows, const std::vector<std::strin
   for (const Row& r : rows) {
     nlohmann::ordered_json& j = entries.emplace_back(json_of(r.key, r.found));
     j["kept"] = r.kept;
-    j["tried"] = nlohmann::ordered_json::array();
-    for (const TunedStrategy& t : r.tried) {
-      const auto all = json_of(r.key, t);
-      nlohmann::ordered_json& one = j["tried"].emplace_back(nlohmann::ordered_json::object());
-      for (const char* name : {"kernel", "options", "estimated_us", "predicted_us", "measured"})
-        if (all.contains(name)) one[name] = all[name];
-    }
+    const auto add = [&](const char* list, const std::vector<TunedStrategy>& strategies) {
+      j[list] = nlohmann::ordered_json::array();
+      for (const TunedStrategy& t : strategies) {
+        const auto all = json_of(r.key, t);
+        nlohmann::ordered_json& one = j[list].emplace_back(nlohmann::ordered_json::object());
+        for (const char* name : {"kernel", "options", "estimated_us", "predicted_us", "measured"})
+          if (all.contains(name)) one[name] = all[name];
+      }
+    };
+    add("tried", r.tried);
+    add("ranked", r.ranked);
   }
   return versioned(nlohmann::ordered_json{{"entries", entries}, {"failures", failures}, {"left", left}});
+}
+
+// All strategies of a shape, the best by the estimate first.
+std::string list_json(const GemmQuestion& q) {
+  const TuneKey key = tune_key(q);
+  nlohmann::ordered_json strategies = nlohmann::ordered_json::array();
+  for (const GemmChoice& c : ranked(q)) {
+    const KernelChoice kernel = chosen(q, c);
+    nlohmann::ordered_json options;
+    for (const auto& [option, value] : kept_options(kernel)) options[option] = value;
+    strategies.push_back(
+        {{"kernel", kernel.name}, {"options", options}, {"estimated_us", rounded(c.estimate.seconds * 1e6)}});
+  }
+  return nlohmann::ordered_json{{"type", key.type}, {"m", key.m}, {"n", key.n}, {"k", key.k}, {"target", key.target},
+                                {"chip", key.chip}, {"strategies", strategies}}
+      .dump();
 }
 
 // A shape, from all strategies to what was found; nothing where none is right.
@@ -370,14 +410,19 @@ std::optional<Row> tuned(Tuning& tuning, const GemmQuestion& q, double share_of_
   const std::vector<GemmChoice> all = ranked(q);
   const std::vector<Tried> right = tuning.tune(q, all, share_of_budget, place);
   if (right.empty()) return std::nullopt;
-  Row row{tune_key(q), {}, false, {}};
+  Row row{tune_key(q), {}, false, {}, {}};
   for (const Tried& t : right) row.tried.push_back(found_of(t, all.size(), tuning.predictions()));
+  for (const Tried& t : tuning.in_order()) row.ranked.push_back(found_of(t, all.size(), tuning.predictions()));
   row.found = row.tried.front();
   return row;
 }
 
 int tune(const TuneArguments& a) {
   if (!is_gemm(a.asked.name)) diag::refuse("kiln tune: `gemm` is what can be tuned; got '{}'", a.asked.name);
+  if (a.list) {
+    for (const GemmShape& s : shapes_of(a)) print(list_json(gemm_question(asked_for(a, s))) + "\n");
+    return Exit::clean;
+  }
   const std::string path = tune_cache_path(a.asked.cache);
   if (path.empty()) diag::refuse("--cache: name a file: neither $KILN_CACHE nor $XDG_CACHE_HOME nor $HOME is set");
   const std::vector<GemmShape> shapes = shapes_of(a);
@@ -396,7 +441,7 @@ int tune(const TuneArguments& a) {
       const std::string place = fmt::format("{} {}/{} {}x{}x{}", progress_bar(i, questions.size()), i + 1,
                                             questions.size(), key.m, key.n, key.k);
       if (const TunedStrategy* found = known.find(key); found && !a.again) {
-        rows.push_back({key, *found, true, {}});
+        rows.push_back({key, *found, true, {}, {}});
         continue;
       }
       if (i > 0 && !tuning.has_budget()) {
@@ -451,6 +496,7 @@ void add_tune(const Builder& builder) {
   sub->add_option("--repetitions", a->repetitions, "of each measurement [60]")->type_name("N");
   sub->add_flag("--again", a->again, "also shapes that the cache has");
   sub->add_flag("--json", a->json, "print what was found as JSON");
+  sub->add_flag("--list", a->list, "print all legal strategies as JSON, a line for each shape, and find nothing");
   const bool names = add_kernel_sizes(*sub, a->asked, {builder.app, builder.action, builder.words, {}});
   sub->callback([a, sub, names, &action = builder.action] {
     const CLI::Option* type = names ? sub->get_option_no_throw("--type") : nullptr;

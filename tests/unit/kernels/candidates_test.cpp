@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "emit/emit.hpp"
 #include "kernels/candidates.hpp"
 #include "kernels/generator.hpp"
 #include "kernels/kinds.hpp"
@@ -124,6 +125,46 @@ TEST_CASE("what a candidate says is what is built: every thirteenth builds, and 
   }
 }
 
+TEST_CASE("on sm_90a a candidate has as many slots as its ring gets there, of sums of 16 and of 32 bits") {
+  for (const GemmProblem* p : {&problems::gemm_f16, &problems::gemm_s8}) {
+    const auto all = candidates(*p, dsl::sm_90a, some_sizes);
+    CHECK(all.size() > 100);
+    for (std::size_t i = 0; i < all.size(); i += 17) {
+      CAPTURE(dsl::text(all[i].strategy));
+      Sizes sizes = some_sizes;
+      for (const auto& [option, value] : all[i].strategy) sizes[std::string(option)] = value;
+      const std::string text = emit::emit_unverified(build(planned(*p, sizes), dsl::sm_90a).module);
+      CHECK(text.find("in_full[" + std::to_string(all[i].tiling.stages) + "]") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("on sm_90a the warps that multiply store 16-bit floats, and sums of 32 bits as they are") {
+  for (const GemmProblem* p : {&problems::gemm_s8, &problems::gemm_tf32, &problems::gemm_bf16_kept}) {
+    const auto all = candidates(*p, dsl::sm_90a, with({{"storers", 1}, {"tma-store", 1}}));
+    CHECK_FALSE(all.empty());
+    for (const dsl::Candidate& c : all)
+      CHECK(c.tiling.store_columns == (p->d.bits == 32 || c.tiling.columns % 64 ? 32 : 64));
+  }
+}
+
+TEST_CASE("parts of K are added by the CTA that comes last, or by all that have one, which run at once") {
+  const auto all = candidates(problems::gemm_f16, dsl::sm_90a, with({{"splits", 5}}));
+  CHECK(std::any_of(all.begin(), all.end(), [](const dsl::Candidate& c) { return c.tiling.all_add; }));
+  CHECK(std::any_of(all.begin(), all.end(), [](const dsl::Candidate& c) { return !c.tiling.all_add; }));
+  CHECK(candidates(problems::gemm_f16, dsl::sm_90a, with({{"splits", 1}, {"all-add", 1}})).empty());
+  const Sizes in_bands = with({{"splits", 5}, {"all-add", 1}, {"rows-together", 8}});
+  CHECK(candidates(problems::gemm_f16, dsl::sm_90a, in_bands).empty());
+  Sizes sizes = with({{"splits", 5}, {"all-add", 1}, {"tile", {128, 64, 64}}, {"stages", 4}});
+  const GemmPlan plan = planned(problems::gemm_f16, sizes);
+  const dsl::Kernel kernel = build(plan, dsl::sm_90a);
+  CHECK_NOTHROW((void)contract(plan, kernel, sizes));
+  sizes["ctas"] = 4;
+  CHECK_THROWS_WITH((void)contract(plan, kernel, sizes),
+                    "--all-add 1: the 5 CTAs that have parts of a tile wait for one another, so all of them run at "
+                    "once; got --ctas 4");
+}
+
 TEST_CASE("parts of K that are given are tried where K has as many blocks") {
   const auto in_parts = [](std::uint64_t splits) {
     return candidates(problems::gemm_f16, dsl::sm_90a, with({{"splits", splits}, {"tile", {128, 64, 64}}}));
@@ -184,7 +225,8 @@ TEST_CASE("the warps that multiply store what they have registers and an instruc
   CHECK(limit(problems::gemm_f16, wide, Storers::together).empty());
   CHECK(limit(problems::gemm_f16, half, Storers::by_turns).empty());
   CHECK(limit(problems::gemm_f16, wide, Storers::by_turns).find("registers") != std::string::npos);
-  CHECK(limit(problems::gemm_tf32, half, Storers::together).find("16-bit") != std::string::npos);
+  CHECK(limit(problems::gemm_tf32, half, Storers::together).empty());
+  CHECK(limit(problems::gemm_mxf8, half, Storers::together).find("16-bit") != std::string::npos);
   GemmStrategy no_copy = half;
   no_copy.storers = Storers::together;
   CHECK(std::string(GemmPlan(problems::gemm_f16, no_copy).limit()).find("by TMA") != std::string::npos);

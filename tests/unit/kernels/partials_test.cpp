@@ -18,6 +18,13 @@ TEST_CASE("few parts are added in a row, many in groups, of which each has a blo
   CHECK(many.counters() == 7);
 }
 
+TEST_CASE("parts that all CTAs add have no groups") {
+  const PartGroups all(33, true);
+  CHECK(all.is_one());
+  CHECK(all.blocks() == 33);
+  CHECK(all.counters() == 1);
+}
+
 TEST_CASE("every part is in one group, no group is empty, and no CTA reads nearly all") {
   for (int splits = 1; splits <= 200; ++splits) {
     CAPTURE(splits);

@@ -1,0 +1,28 @@
+// A block of 64 rows of a result on its way out of the registers of a warpgroup that multiplies.
+#pragma once
+
+#include "dsl/dsl.hpp"
+#include "dsl/register_sums.hpp"
+
+namespace kiln::kernels {
+
+/// Writes a block's sums, from column `first` on, to a tile of 64 rows, of which each warp has 16: rounded to its 16
+/// bits and by stmatrix, or of 32 bits as they are.
+template <class Tile>
+void store_block(dsl::Warpgroup& g, const dsl::Shared<Tile>& to, dsl::RegisterSums& sums, int block, int first) {
+  using T = typename Tile::element;
+  static_assert(Tile::rows == isa::wgmma_m);
+  if constexpr (T::bits == 32) {
+    sums.store(to.any(), block, first);
+  } else {
+    using Block = dsl::Fragment<T, 16, 16>;
+    const dsl::U32 of_warp = dsl::apply("and", dsl::apply("shr", g.row(), 1, dsl::nowhere), 0x30, dsl::nowhere);
+    for (int i = 0; i < Tile::cols; i += Block::cols) {
+      const dsl::AnyRegisters values = converted(sums.columns(block, first + i, Block::cols), dsl::element_type<T>);
+      g.template stmatrix<Block>(to, of_warp, i,
+                                 dsl::Registers<T, Block::elements>(values.recorder(), values.operands()));
+    }
+  }
+}
+
+}  // namespace kiln::kernels
