@@ -82,6 +82,7 @@ Share share_of(const Chip& chip, double busy_sms) {
   const auto from_l2 = [&](FactId of_all) { return std::min(chip[ingest_rate], chip[of_all] * chip[sms] / busy_sms); };
   return {from_l2(ingest_rate_all),
           from_l2(ingest_rate_own),
+          from_l2(ingest_rate_split),
           chip[hbm_rate] / chip[load_clock] / busy_sms,
           crowded(store_line, store_lines_all),
           crowded(store_sector, store_sectors_all),

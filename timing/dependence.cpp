@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <vector>
 
 #include "ptx/isa/opcodes.hpp"
@@ -68,7 +69,82 @@ class Products {
   std::array<bool, 32> memories_{};  // by state space
 };
 
+// Where a cluster stands, by axis, and whether a number was loaded from an address that depends on that.
+using Bits = std::uint8_t;
+constexpr Bits every_axis = 7, from_memory = 8;
+
+Bits axis_of(ir::Special s) {
+  switch (s) {
+    case ir::Special::ctaid_x:
+    case ir::Special::clusterid_x: return 1;
+    case ir::Special::ctaid_y:
+    case ir::Special::clusterid_y: return 2;
+    case ir::Special::ctaid_z:
+    case ir::Special::clusterid_z: return 4;
+    default: return 0;
+  }
+}
+
+bool lies_in_global(isa::Space s) {
+  return s == isa::Space::global || s == isa::Space::generic || s == isa::Space::constant;
+}
+
+class Places {
+ public:
+  explicit Places(const ir::Code& code) : code_(code), of_(code.registers.size()) {}
+
+  PlaceDependence found() {
+    while (spread()) {
+    }
+    Bits all = 0;
+    for (const ir::Operation& op : code_.operations) all |= deciding(op);
+    return {{(all & 1) != 0, (all & 2) != 0, (all & 4) != 0}, (all & from_memory) != 0};
+  }
+
+ private:
+  Bits read_by(const ir::Operation& op) const {
+    Bits bits = 0;
+    for (const ir::RegisterId r : code_.read(op)) bits |= of_[r];
+    for (const ir::Argument& a : op.arguments)
+      if (a.kind == ir::Argument::Kind::special) bits |= axis_of(ir::Special(a.id));
+    return bits;
+  }
+
+  // A branch, by what it reads, and an edit of a tensor map, whose extents say what is copied; a copy or a barrier, by
+  // whether it is executed.
+  Bits deciding(const ir::Operation& op) const {
+    const Unit unit = isa::unit(op.opcode);
+    if (unit == Unit::control || op.opcode == Opcode::tensormap_replace) return read_by(op);
+    const bool may_be_left_out = unit == Unit::barrier || unit == Unit::mbarrier || unit == Unit::async_copy;
+    return may_be_left_out && op.guard ? of_[*op.guard] : Bits(0);
+  }
+
+  // One pass over the code; true if a register or a memory depends on more than before.
+  bool spread() {
+    bool changed = false;
+    const auto add = [&](Bits& to, Bits bits) { changed |= (bits & ~to) != 0, to |= bits; };
+    for (const ir::Operation& op : code_.operations) {
+      const bool in_memory = isa::unit(op.opcode) == Unit::memory, in_global = lies_in_global(op.modifiers.space());
+      const std::vector<ir::RegisterId> written = code_.written(op);
+      Bits bits = read_by(op);
+      Bits& memory = memories_[std::size_t(op.modifiers.space())];
+      if (in_memory && written.empty() && !in_global) add(memory, bits);
+      if (in_memory && !written.empty()) bits |= memory;
+      const bool is_load = op.opcode == Opcode::ld || op.opcode == Opcode::ldu;
+      if (is_load && in_global && (bits & every_axis) != 0) bits |= from_memory;
+      for (const ir::RegisterId r : written) add(of_[r], bits);
+    }
+    return changed;
+  }
+
+  const ir::Code& code_;
+  std::vector<Bits> of_;             // by register
+  std::array<Bits, 32> memories_{};  // by state space
+};
+
 }  // namespace
+
+PlaceDependence depends_on_place(const ir::Code& code) { return Places(code).found(); }
 
 bool depends_on_products(const ir::Code& code) { return Products(code).decide(); }
 

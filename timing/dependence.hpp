@@ -1,5 +1,8 @@
-// Whether the numbers that MMAs compute decide what a kernel does next. If they do not, a run can leave them out.
+// What decides what a kernel does next. If it is not the numbers that MMAs compute, a run can leave them out. If it is
+// numbers that each cluster finds in memory, clusters side by side need not be alike.
 #pragma once
+
+#include <array>
 
 #include "ptx/ir/code.hpp"
 
@@ -8,5 +11,15 @@ namespace kiln::timing {
 /// Whether the guard of a branch, or an operand of a barrier, a copy or an instruction of the tensor core, may depend
 /// on what wgmma or tcgen05.mma computed. Memory counts as one place for each state space.
 bool depends_on_products(const ir::Code&);
+
+/// Which clusters of a grid may take different times.
+struct PlaceDependence {
+  std::array<bool, 3> axes{};  // the place on them decides: whether a branch is taken, or a copy or a barrier executed
+  bool by_memory = false;      // among that by numbers that are loaded from another address in another cluster
+};
+
+/// The same for where a cluster stands: its coordinates in the grid, and what it loads from global memory at an address
+/// that depends on them. What an atomic operation returns is no such number: it depends on the clusters before.
+PlaceDependence depends_on_place(const ir::Code&);
 
 }  // namespace kiln::timing

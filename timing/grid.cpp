@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numbers>
 #include <queue>
 #include <set>
+#include <utility>
 
 namespace kiln::timing {
 namespace {
@@ -14,7 +16,9 @@ constexpr double worth = 0.005;          // of the grid's work: less is not wort
 constexpr std::size_t most_points = 16;  // of an axis
 
 Work between(const Work& x, const Work& y, double share) {
-  return {x.cycles + share * (y.cycles - x.cycles), x.tensor + share * (y.tensor - x.tensor)};
+  const auto on_line = [&](double a, double b) { return a + share * (b - a); };
+  return {on_line(x.cycles, y.cycles), on_line(x.tensor, y.tensor), on_line(x.operations, y.operations),
+          on_line(x.loaded, y.loaded)};
 }
 
 }  // namespace
@@ -23,6 +27,35 @@ Sample::Sample(launch::Dim3 clusters, bool all) : extents_{clusters.x, clusters.
 
 std::uint32_t Sample::number(int axis, std::uint32_t at) const {
   return axis == 0 ? at : axis == 1 ? at * extents_[0] : at * extents_[0] * extents_[1];
+}
+
+void Sample::take_all_of(const std::array<bool, 3>& axes, std::size_t most) {
+  if (!to_run_.empty()) return;
+  together_ = axes;
+  std::array<std::uint32_t, 3> extents{1, 1, 1};
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (axes[axis]) extents[axis] = extents_[axis];
+  const std::uint64_t places = std::uint64_t(extents[0]) * extents[1] * extents[2];
+  left_out_ = places > most;
+  const auto place = [&](std::uint64_t k) {
+    return number(0, std::uint32_t(k % extents[0])) + number(1, std::uint32_t(k / extents[0] % extents[1])) +
+           number(2, std::uint32_t(k / extents[0] / extents[1]));
+  };
+  std::set<std::uint64_t> chosen;
+  for (std::uint64_t k = 0; chosen.size() < std::min<std::uint64_t>(places, most); ++k) {
+    const double part = double(k) * std::numbers::phi;
+    chosen.insert(left_out_ ? std::uint64_t((part - std::floor(part)) * double(places)) : k);
+  }
+  for (const std::uint64_t k : chosen) to_run_.push_back(place(k));
+}
+
+Work Sample::mean() const {
+  Work sum;
+  for (const std::uint32_t k : to_run_) {
+    const Work& w = ran_.at(k);
+    sum.cycles += w.cycles, sum.tensor += w.tensor, sum.operations += w.operations, sum.loaded += w.loaded;
+  }
+  return between({}, sum, 1 / double(to_run_.size()));
 }
 
 // The ends, the second and the middle; then the middle of what is not straight and long enough to matter.
@@ -61,8 +94,11 @@ std::optional<std::uint32_t> Sample::next() const {
     const std::uint64_t clusters = std::uint64_t(extents_[0]) * extents_[1] * extents_[2];
     return ran_.size() < clusters ? std::optional(std::uint32_t(ran_.size())) : std::nullopt;
   }
+  for (const std::uint32_t k : to_run_)
+    if (!ran_.contains(k)) return k;
   for (int axis = 0; axis < 3; ++axis)
-    if (const auto number = missing(axis)) return number;
+    if (!together_[std::size_t(axis)])
+      if (const auto number = missing(axis)) return number;
   return std::nullopt;
 }
 
@@ -86,11 +122,18 @@ void Sample::add(std::uint32_t cluster, const Work& work) {
 Work Sample::of(std::uint32_t cluster) const {
   if (const auto found = ran_.find(cluster); found != ran_.end()) return found->second;
   const Work first = ran_.at(0);
+  std::array<std::uint32_t, 3> places{cluster % extents_[0], cluster / extents_[0] % extents_[1],
+                                      cluster / extents_[0] / extents_[1]};
   Work out = first;
-  std::uint32_t rest = cluster;
+  if (!to_run_.empty()) {
+    std::uint32_t like = 0;  // the cluster at the same places on the axes of which all run
+    for (int axis = 0; axis < 3; ++axis)
+      if (together_[std::size_t(axis)]) like += number(axis, std::exchange(places[std::size_t(axis)], 0));
+    const auto found = ran_.find(like);
+    out = found != ran_.end() ? found->second : mean();
+  }
   for (int axis = 0; axis < 3; ++axis) {
-    const std::uint32_t at = rest % extents_[std::size_t(axis)];
-    rest /= extents_[std::size_t(axis)];
+    const std::uint32_t at = places[std::size_t(axis)];
     if (at == 0) continue;
     const Line& points = lines_[std::size_t(axis)];
     const auto high = points.lower_bound(at);
@@ -98,8 +141,11 @@ Work Sample::of(std::uint32_t cluster) const {
     const auto low = high->first == at ? high : std::prev(high);
     const double width = high->first - low->first;
     const Work here = between(low->second, high->second, width > 0 ? (at - low->first) / width : 0);
-    out.cycles *= here.cycles / first.cycles;
-    if (first.tensor > 0) out.tensor *= here.tensor / first.tensor;
+    const auto scale = [](double& value, double here_, double first_) {
+      if (first_ > 0) value *= here_ / first_;
+    };
+    scale(out.cycles, here.cycles, first.cycles), scale(out.tensor, here.tensor, first.tensor);
+    scale(out.operations, here.operations, first.operations), scale(out.loaded, here.loaded, first.loaded);
   }
   return out;
 }
@@ -107,6 +153,7 @@ Work Sample::of(std::uint32_t cluster) const {
 GridWork dispatch(const Sample& sample, std::uint64_t clusters, std::uint64_t resident, double gap, double tail) {
   GridWork out;
   out.ran = sample.size();
+  out.left_out = sample.left_out();
   std::priority_queue<double, std::vector<double>, std::greater<>> ends;
   const std::uint64_t last_wave = clusters > resident ? (clusters - 1) / resident * resident : clusters;
   std::set<long> kinds;
@@ -119,6 +166,7 @@ GridWork dispatch(const Sample& sample, std::uint64_t clusters, std::uint64_t re
     ends.push(start + work.cycles);
     out.cycles = std::max(out.cycles, start + work.cycles);
     out.tensor += work.tensor, out.busy += work.cycles;
+    out.operations += work.operations, out.loaded += work.loaded;
   }
   out.kinds = kinds.size();
   return out;

@@ -13,9 +13,10 @@
 
 namespace kiln::timing {
 
-/// What one cluster takes, and how much of that each of its tensor cores is busy. Cycles.
+/// What one cluster takes, and how much of that each of its tensor cores is busy, in cycles; what it computes, and what
+/// it asks of L2, in bytes.
 struct Work {
-  double cycles = 0, tensor = 0;
+  double cycles = 0, tensor = 0, operations = 0, loaded = 0;
 };
 
 /// Clusters of a grid that are run, and what they say of the others.
@@ -30,6 +31,11 @@ class Sample {
   /// Of the axis whose clusters start last all run, in their order, if they are few: what one does hangs on those
   /// before.
   void take_all_of_last_axis() { in_order_ = true; }
+  /// What a cluster does depends on numbers in memory: all places on these axes run, others at 0. If they are more than
+  /// `most`, that many do, spread over all of them, and the others are taken to be as these are on average.
+  void take_all_of(const std::array<bool, 3>& axes, std::size_t most);
+  /// Clusters were left out that may be like none that was run.
+  bool left_out() const { return left_out_; }
   /// Clusters to run again where the last wave is to be known, in their order: those of that axis, else the first.
   std::vector<std::uint32_t> of_last_wave() const;
   /// Of any cluster.
@@ -42,9 +48,12 @@ class Sample {
   std::uint32_t number(int axis, std::uint32_t at) const;
   int last_axis() const { return extents_[2] > 1 ? 2 : extents_[1] > 1 ? 1 : 0; }
   std::optional<std::uint32_t> missing(int axis) const;
+  Work mean() const;
 
   std::array<std::uint32_t, 3> extents_;
-  bool all_, in_order_ = false;
+  bool all_, in_order_ = false, left_out_ = false;
+  std::array<bool, 3> together_{};          // axes of which all places run
+  std::vector<std::uint32_t> to_run_{};     // these places, by number
   std::map<std::uint32_t, Work> ran_{};  // by number
   std::array<Line, 3> lines_{};          // of them, those on an axis
 };
@@ -54,6 +63,9 @@ struct GridWork {
   double cycles = 0;        // from the first cluster's start to the last one's end
   double tensor = 0;        // that one tensor core of each cluster is busy, all clusters added
   double busy = 0;          // cycles of all clusters added
+  double operations = 0;    // of the tensor cores
+  double loaded = 0;        // bytes that all clusters ask of L2
+  bool left_out = false;    // clusters that may be like none that was run
   std::uint64_t ran = 0;    // clusters that were run
   std::uint64_t kinds = 1;  // of clusters: those whose time differs by a hundredth or more
 };

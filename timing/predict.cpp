@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <string>
 
 #include "sim/simulate.hpp"
 #include "timing/dependence.hpp"
@@ -42,6 +43,9 @@ class Runs {
     return t;
   }
 
+  /// A buffer as the latest run left it.
+  const std::vector<std::uint8_t>& buffer(const std::string& name) const { return used_.at(name).bytes; }
+
  private:
   const ir::Module& module_;
   const launch::Contract& fresh_;
@@ -49,15 +53,11 @@ class Runs {
   bool ran_ = false;
 };
 
-std::uint64_t bytes_of(const launch::Contract& contract) {
+std::uint64_t bytes_of(const launch::Contract& contract, const std::string& beside) {
   std::uint64_t sum = 0;
-  for (const launch::Buffer& b : contract.buffers) sum += b.bytes.size();
+  for (const launch::Buffer& b : contract.buffers)
+    if (b.name != beside) sum += b.bytes.size();
   return sum;
-}
-
-// That all clusters ask of L2, if they are as the first one.
-double loaded_bytes(const ClusterTime& c) {
-  return c.loaded * double(c.takes_clusters ? std::min(c.clusters, c.resident) : c.clusters);
 }
 
 // What each launch finds in L2, if all buffers fit: what it writes itself, what the ones before it have read or
@@ -102,6 +102,9 @@ Memory memory_of(const Times& t, const Surroundings& base, double all_bytes, con
     }
     // L2 is full of what a launch like this one leaves, and loses as many bytes as come in.
     if ((!fits || l2 == L2::cold) && written > 0) around.dirty = written / (written + cold + (c.counts ? filled : 0));
+    // Clusters that find nothing to do leave L2 and HBM to the others, if all are there at once.
+    if (c.busy_part < 1 && c.clusters <= c.resident)
+      around.busy_clusters = std::max<std::uint64_t>(1, std::uint64_t(std::lround(c.busy_part * double(c.clusters))));
     around.hits_l2 = cold == 0 && around.spilled.empty();
     around.from_hbm = asked > 0 ? cold / asked : 0;
     m.around.push_back(around), m.hbm_bytes.push_back(cold);
@@ -136,10 +139,8 @@ void find_binding(LaunchTime& l) {
 // What the whole chip would take, were the work spread evenly and nothing else slow.
 void find_roofs(LaunchTime& l, const Chip& chip) {
   const ClusterTime& c = l.cluster;
-  const auto busy = std::find_if(c.uses.begin(), c.uses.end(), [](const Use& u) { return u.name == "tensor core"; });
-  const double whole = busy != c.uses.end() && busy->busy > 0 ? l.grid.tensor / busy->busy : double(c.clusters);
-  l.operations = c.operations * whole;
-  l.l2_bytes = loaded_bytes(c);
+  l.operations = l.grid.operations;
+  l.l2_bytes = l.grid.loaded;
   l.roofs = {{"tensor core", l.grid.tensor * c.ctas / chip[FactId::sms]},
              {"L2 to the SMs", l.l2_bytes / (chip[FactId::ingest_rate_all] * chip[FactId::sms])},
              {"HBM", l.hbm_cycles}};
@@ -220,11 +221,12 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
   diag::Sink unheard;  // the run after it says the same
   const Surroundings found{.hits_l2 = true, .values = p.values};
   const Memory memory =
-      memory_of(runs.on(chip, {found}, Extent::first, unheard), found, double(bytes_of(contract)), chip, question.l2);
+      memory_of(runs.on(chip, {found}, Extent::few, unheard), found, double(bytes_of(contract, question.kept)), chip, question.l2);
   const std::vector<Surroundings>& around = memory.around;
   const Times plain =
       runs.on(chip, with_timeline(around, question.timeline), question.all ? Extent::all : Extent::sample, sink);
   p.outcome = plain.outcome;
+  if (!question.kept.empty()) p.kept = runs.buffer(question.kept);
   if (p.outcome != sim::Outcome::finished) return p;
   diag::Sink again;  // says what has been said
   const Chip slow = bent(chip, true), fast = bent(chip, false);
@@ -255,6 +257,11 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
     find_binding(l);
     find_roofs(l, chip);
     if (l.hbm_cycles > 0 && l.hbm_cycles >= l.cycles.value) l.binds = "HBM", l.binds_share = 1;
+    if (l.grid.left_out)
+      sink.report({.severity = diag::Severity::incomplete,
+                   .message = "what a cluster of " + l.entry + " does depends on numbers that it loads from memory: " +
+                              std::to_string(l.grid.ran) + " of " + std::to_string(l.cluster.clusters) +
+                              " were run, and the others are taken to be as these are on average"});
     add(p.cycles, l.cycles), add(p.seconds, l.seconds);
     p.launches.push_back(std::move(l));
   }

@@ -67,6 +67,7 @@ struct Prediction {
   bool l2_is_warm = false;  // as the question says
   std::vector<FactEffect> facts{};        // if they were asked for: those that matter, the most first
   std::vector<std::string> unmodelled{};  // what the prediction leaves out
+  std::vector<std::uint8_t> kept{};       // the question's buffer, as the clusters that were run left it
 };
 
 /// What L2 holds when the first launch begins. `cold`: something else, as where a measurement fills it between its
@@ -80,6 +81,8 @@ struct Question {
   bool facts = false;     // find out which facts matter: a run of each first cluster for each
   bool all = false;       // run every cluster; else as many as tell what the others take
   bool timeline = false;  // keep the spans of the first cluster
+  // A buffer that the prediction brings back. It is there for whoever asks, and takes no place in L2.
+  std::string kept{};
 };
 
 /// Whether kernels of the module decide anything by what the tensor core computes.

@@ -22,16 +22,9 @@ void TensorPipe::block(double until, double busy) {
   busy_ += busy;
 }
 
-double WgmmaQueue::room(double at, std::uint32_t warp) const {
-  const bool alone =
-      std::none_of(issued_.begin(), issued_.end(), [&](const Issued& x) { return x.warp != warp && x.end > at; });
-  const std::size_t most = alone ? alone_ : shared_;
-  return issued_.size() < most ? at : std::max(at, issued_[issued_.size() - most].end);
-}
-
-void WgmmaQueue::add(std::uint32_t warp, double end) {
-  issued_.push_back({warp, end});
-  if (issued_.size() > std::max(alone_, shared_)) issued_.pop_front();
+void WgmmaQueue::add(double end) {
+  ends_.push_back(end);
+  if (ends_.size() > most_) ends_.pop_front();
 }
 
 }  // namespace kiln::timing

@@ -27,6 +27,8 @@ class Server {
   }
   /// The same; returns when it ends.
   double end(double at, double cycles) { return begin(at, cycles) + cycles; }
+  /// Nothing begins before `until`, though nothing is served.
+  void hold(double until) { free_ = std::max(free_, until); }
   double free() const { return free_; }
   double busy() const { return busy_; }
 
@@ -60,20 +62,15 @@ class TensorPipe {
 /// wgmmas of a sub-core that have been issued and have not ended. A warp waits while there are too many.
 class WgmmaQueue {
  public:
-  explicit WgmmaQueue(const Chip& chip)
-      : alone_(std::size_t(chip[FactId::wgmma_queue])), shared_(std::size_t(chip[FactId::wgmma_queue_shared])) {}
+  explicit WgmmaQueue(const Chip& chip) : most_(std::size_t(chip[FactId::wgmma_queue])) {}
 
-  /// When `warp` may issue another, at `at` or later.
-  double room(double at, std::uint32_t warp) const;
-  void add(std::uint32_t warp, double end);
+  /// When a warp may issue another, at `at` or later.
+  double room(double at) const { return ends_.size() < most_ ? at : std::max(at, ends_.front()); }
+  void add(double end);
 
  private:
-  struct Issued {
-    std::uint32_t warp = 0;
-    double end = 0;
-  };
-  std::size_t alone_, shared_;   // that there may be of one warp, and of several
-  std::deque<Issued> issued_{};  // the latest
+  std::size_t most_;
+  std::deque<double> ends_{};  // of the latest, as many as there may be
 };
 
 /// What CTAs of one SM share.

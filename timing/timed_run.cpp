@@ -27,6 +27,7 @@ constexpr std::uint32_t row_bytes = 128;           // that the copy engine takes
 constexpr std::uint64_t hbm_bytes = 64;            // that L2 asks of HBM at once
 constexpr std::uint64_t own_bytes = 512;           // of a block of which it is known that this cluster wrote to it
 constexpr double wgmma_k_bytes = 32;               // of a column of B, in one wgmma
+constexpr double group_gap = 32;                   // cycles from one wgmma of a group to the next, at most
 constexpr std::size_t most_spans = 200'000;        // of a timeline
 constexpr double least_wait = 16;                  // cycles, of one that a timeline shows
 
@@ -69,9 +70,24 @@ std::string_view maker(Does does) {
   }
 }
 
-std::uint32_t rows_of(const sim::Transfer& t) {
-  const auto pieces = [](std::uint64_t bytes) { return std::uint32_t((bytes + row_bytes - 1) / row_bytes); };
-  return t.box ? t.box->rows() * pieces(t.box->row_bytes()) : pieces(t.bytes);
+// What a copy asks of global memory.
+struct Asked {
+  double rows = 0;   // that the copy engine takes one after the other, those outside of the tensor too
+  double bytes = 0;  // inside of the tensor
+  double split = 0;  // of them, the part in rows that lie in one line more than they fill
+};
+
+Asked asked_by(const sim::Transfer& t) {
+  const auto pieces = [](std::uint64_t bytes) { return (bytes + row_bytes - 1) / row_bytes; };
+  if (!t.box) return {double(pieces(t.bytes)), double(t.bytes), 0};
+  Asked out{double(t.box->rows() * pieces(t.box->row_bytes())), 0, 0};
+  double split = 0;
+  for (const auto& [address, bytes] : sim::global_rows(*t.box)) {
+    out.bytes += bytes;
+    if ((address + bytes - 1) / row_bytes - address / row_bytes + 1 > pieces(bytes)) split += bytes;
+  }
+  if (out.bytes > 0) out.split = split / out.bytes;
+  return out;
 }
 
 // The CTA and the warp in a name of sim::warp_name.
@@ -162,13 +178,27 @@ TimedRun::Next TimedRun::next(Track& t) {
       if (time > n.unit) n.unit = time, n.unit_reason = reason;
     };
     if (c.does == Does::mma || c.does == Does::tmem_copy) not_before(sm(*t.cta).tensor.room(n.unit), Stall::mma_queue);
-    if (c.does == Does::wgmma) not_before(wgmma_queue_of(t).room(n.unit, t.warp->index), Stall::mma_queue);
+    if (c.does == Does::wgmma) not_before(wgmma_queue_of(t).room(n.unit), Stall::mma_queue);
     if (c.releases) not_before(sm(*t.cta).written.free(), Stall::fence);
     if (c.does == Does::wait_tmem_load) not_before(t.loaded, Stall::tensor_memory);
     if (c.does == Does::wait_tmem_store) not_before(t.stored, Stall::tensor_memory);
   }
   n.at = t.blocked ? std::max(t.at, now_) : std::max(n.unit, scheduler(t).free());
   return n;
+}
+
+// Who goes on before a warp begins a group of wgmmas: a warp that shares its part of the tensor core and is amid a group
+// of its own, as long as nothing holds that up.
+TimedRun::Track* TimedRun::before(const Track& t, const Next& n) {
+  if (t.in_group || t.blocked || cost(n.operation).does != Does::wgmma) return nullptr;
+  for (Track& other : tracks_) {
+    const bool shares = other.cta == t.cta && other.warp->index % 4 == t.warp->index % 4;
+    if (!shares || !other.in_group || other.blocked || !other.warp->runnable()) continue;
+    const Next goes_on = next(other);
+    const bool waits = goes_on.unit > goes_on.dependent && goes_on.unit_reason == Stall::mma_queue;
+    if (!waits && goes_on.at < n.at + group_gap) return &other;
+  }
+  return nullptr;
 }
 
 void TimedRun::charge(Track& t, const Next& n) {
@@ -297,6 +327,10 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
   const double bytes = double(c.lane_bytes) * sim::count(n.lanes);
   Sm& s = sm(*t.cta);
   if (c.acquires && n.lanes) s.l1.forget();
+  if (c.does == Does::wgmma) t.in_group = true;
+  if (n.operation < operations_ &&
+      cluster_.grid.program.code->operations[n.operation].opcode == Opcode::wgmma_commit_group)
+    t.in_group = false;
   switch (c.does) {
     case Does::wait_mbarrier: meet_mbarrier(t, n, since); break;
     case Does::load_shared: {
@@ -329,14 +363,17 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
   }
 }
 
-// The first-level cache holds what is on its way to L2. A warp waits where that is full.
+// The first-level cache holds what is on its way to L2. A warp waits where that is full, and accesses of shared memory
+// that come after its store wait with it: they go through one pipeline, in order.
 void TimedRun::store_global(Track& t) {
   if (touched_.empty()) return;
   Sm& s = sm(*t.cta);
   const double parts = sectors(touched_);
   const double cycles = std::max(lines(touched_) * share_.store_line, parts * share_.store_sector);
   const double begins = s.written.begin(now_, cycles);
-  t.at = std::max(t.at, begins - s.store_room * cycles / parts);
+  const double enters = begins - s.store_room * cycles / parts;
+  t.at = std::max(t.at, enters);
+  s.shared_port.hold(enters);
   double bytes = 0;
   for (const Touch& x : touched_) bytes += x.bytes, own_.insert(x.address / own_bytes);
   note_written(s, touched_.front().address, bytes);
@@ -440,7 +477,7 @@ void TimedRun::start_wgmma(Track& t, const Next& n) {
   use_operands(s, bytes - wgmma_k_bytes * columns * (1 - 1.0 / isa::warps_per_warpgroup));
   const double end = std::max(core.end(now_, wgmma_interval(chip_, columns)), s.operands.free());
   core.begin(end, 0);
-  wgmma_queue_of(t).add(t.warp->index, end);
+  wgmma_queue_of(t).add(end);
   wgmma_done_[{t.cta->index, t.warp->index}].push_back(end + chip_[wgmma_drain]);
   if (t.warp->index % 4 == 0) ++time_.mmas, time_.operations += 2.0 * shape.m * shape.n * shape.k;
   if (t.warp->index % 4 == 0) show(t.cta->rank, "tensor core", "wgmma", end - wgmma_interval(chip_, columns), end);
@@ -507,14 +544,15 @@ void TimedRun::note_written(Sm& s, std::uint64_t address, double bytes) {
 void TimedRun::transfer(const sim::Transfer& t) {
   if (!issuer_) return;
   Sm& s = sm(*issuer_->cta);
+  const Asked asked = asked_by(t);
   const auto cold = t.global == 0 || !t.signals ? std::nullopt : note_read(t.global, double(t.bytes));
   if (!t.signals) {
-    if (t.global != 0) note_written(s, t.global, double(t.bytes));
-    const double read = s.stores.end(now_, double(t.bytes) / share_.store_rate);
+    if (t.global != 0) note_written(s, t.global, asked.bytes);
+    const double read = s.stores.end(now_, asked.bytes / share_.store_rate);
     copies_.push_back({read, read + chip_[store_latency]});
     return;
   }
-  const double cycles = rows_of(t) * chip_[copy_row];
+  const double cycles = asked.rows * chip_[copy_row];
   if (!engine_end_ || !cost(issuing_).multicast) {
     const bool first = t.box && s.maps.insert(t.global).second && !s.fetches_maps;
     if (t.global != 0) time_.loaded += double(t.bytes);
@@ -523,7 +561,7 @@ void TimedRun::transfer(const sim::Transfer& t) {
       hbm_end_ = s.hbm.end(now_, double(t.bytes) * *cold * (1 + around_.dirty) / share_.hbm_rate);
     engine_end_ = s.copies.end(now_ + (first ? chip_[descriptor_miss] : 0), cycles);
   }
-  load_ = Load{cycles, double(t.bytes), t.global == 0, cold.has_value()};
+  load_ = Load{cycles, double(t.bytes), asked.split, t.global == 0, cold.has_value()};
 }
 
 // Where a load that has been announced goes.
@@ -536,8 +574,11 @@ void TimedRun::access(const sim::Range& range, sim::AccessKind kind) {
   if (load_->from_shared) latency = chip_[remote_arrive];
   if (multicast) latency += chip_[FactId::multicast];
   const double rate = multicast ? chip_[ingest_rate] : share_.ingest_rate;
+  // What goes to several CTAs L2 gives once.
+  const double split_rate = std::min(rate, share_.split_rate * (multicast ? double(cluster_.ctas.size()) : 1));
   Sm& to = sm(cta_of(range.cta));
-  const double arrived = to.ingest.end(*engine_end_ - load_->cycles, load_->bytes / rate);
+  const double travels = load_->bytes * ((1 - load_->split) / rate + load_->split / split_rate);
+  const double arrived = to.ingest.end(*engine_end_ - load_->cycles, travels);
   const double done = std::max({*engine_end_, arrived, hbm_end_}) + latency;
   copies_.push_back({done, done});
   show(cta_of(range.cta).rank, "copies", "load", now_, done);
@@ -642,6 +683,7 @@ sim::Outcome TimedRun::go(const ir::Operation*& current) {
       flights_.pop();
       happen(std::move(f), current);
     } else if (best) {
+      if (Track* const first = before(*best, chosen)) best = first, chosen = next(*first);
       issue(*best, chosen, current);
       if (concerns_itself(chosen.operation)) run_on(*best, others, current);
     } else if (finished(cluster_)) {

@@ -61,6 +61,7 @@ struct ClusterTime {
   double operations = 0;                               // of the tensor core, a multiply-add counting two
   double loaded = 0;                                   // bytes that loads and copies asked of L2
   std::map<std::string, BufferUse> read{}, written{};  // by buffer
+  double busy_part = 1;                                // of the clusters, those that multiply, if the first one does
   bool guessed_mma = false;                            // of a form that was not measured
   bool takes_clusters = false;                         // the kernel asks for the work of clusters that have not started
   bool counts = false;                                 // in global memory: what a cluster does may hang on those before
@@ -99,6 +100,7 @@ class TimedRun {
     double peeked_at = 0;
     Release release{};         // of its latest wait for an mbarrier
     bool is_on_path = true;    // the path knows of that wait
+    bool in_group = false;     // it has issued wgmmas, and not committed them
     std::uint32_t number = 0;  // of the cluster's warps
     std::uint32_t turns = 0;
   };
@@ -135,7 +137,8 @@ class TimedRun {
   // A load whose destination is not known yet.
   struct Load {
     double cycles = 0;  // of the copy engine
-    double bytes = 0;
+    double bytes = 0;          // that come to the SM, zeros outside of the tensor too
+    double split = 0;          // the part of them in rows that lie in two lines
     bool from_shared = false;  // of another CTA
     bool cold = false;         // from HBM
   };
@@ -150,6 +153,7 @@ class TimedRun {
   Cost cost(std::uint32_t operation) const { return operation < operations_ ? costs_[operation] : Cost{}; }
 
   Next next(Track&);
+  Track* before(const Track&, const Next&);
   void issue(Track&, const Next&, const ir::Operation*& current);
   void charge(Track&, const Next&);
   std::optional<double> note_read(std::uint64_t address, double bytes);

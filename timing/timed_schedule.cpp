@@ -8,6 +8,8 @@ namespace kiln::timing {
 
 namespace {
 
+// Clusters that run where numbers in memory make them differ: all places, up to so many; and to find out what they read.
+constexpr std::size_t most_places = 512, few_places = 24;
 constexpr double feels_others = 0.3;  // use of what SMs share, from which on it matters how many there are
 
 double busy(const ClusterTime& c, std::string_view name) {
@@ -17,6 +19,21 @@ double busy(const ClusterTime& c, std::string_view name) {
 
 // Clusters of the last wave, if there are fewer than in those before it.
 std::uint64_t last_wave(const ClusterTime& c) { return c.clusters > c.resident ? c.clusters % c.resident : 0; }
+
+// What the first one reads and writes becomes what all of them do on average.
+void take_mean(ClusterTime& first, const std::vector<ClusterTime>& all) {
+  if (all.empty()) return;
+  const double part = 1 / double(all.size());
+  first.loaded = first.busy_part = 0, first.read.clear(), first.written.clear();
+  const auto add = [&](std::map<std::string, BufferUse>& to, const std::map<std::string, BufferUse>& uses) {
+    for (const auto& [name, use] : uses) to[name].size = use.size, to[name].moved += part * use.moved;
+  };
+  for (const ClusterTime& c : all) {
+    first.loaded += part * c.loaded;
+    if (c.mmas > 0 || first.mmas == 0) first.busy_part += part;
+    add(first.read, c.read), add(first.written, c.written);
+  }
+}
 
 }  // namespace
 
@@ -44,9 +61,12 @@ std::optional<std::uint32_t> TimedSchedule::next_cluster(const sim::Cluster& clu
     tail_ = std::min(1.0, time.cycles / sample_->of(cluster.index).cycles);
     return std::nullopt;
   }
-  sample_->add(cluster.index, {time.cycles, busy(time, "tensor core")});
+  sample_->add(cluster.index, {time.cycles, busy(time, "tensor core"), time.operations, time.loaded});
   if (first.counts) sample_->take_all_of_last_axis();
-  if (first.takes_clusters || extent_ == Extent::first) return std::nullopt;
+  const bool may_differ = places_.by_memory && extent_ != Extent::all;
+  if (may_differ) like_.push_back(time);
+  if (first.takes_clusters || extent_ == Extent::first || (extent_ == Extent::few && !may_differ)) return std::nullopt;
+  if (may_differ) sample_->take_all_of(places_.axes, extent_ == Extent::few ? few_places : most_places);
   if (const auto next = sample_->next()) return next;
   const auto is_felt = [&](std::string_view name) { return busy(first, name) > feels_others * first.cycles; };
   if (last_wave(first) == 0 || !(is_felt("L2 to the SM") || is_felt("stores to L2") || is_felt("HBM")))
@@ -59,7 +79,8 @@ sim::Outcome TimedSchedule::run(sim::Cluster& cluster, const ir::Operation*& cur
   if (launch_ != cluster.grid.number) {
     launch_ = cluster.grid.number;
     sample_.emplace(sim::clusters_of(cluster.grid), extent_ == Extent::all);
-    tail_ = 1, tail_runs_.clear();
+    tail_ = 1, tail_runs_.clear(), like_.clear();
+    places_ = depends_on_place(*cluster.grid.program.code);
   }
   Surroundings around = around_[std::min<std::size_t>(cluster.grid.number, around_.size() - 1)];
   if (!tail_runs_.empty()) around.busy_clusters = last_wave(times_.back());
@@ -72,6 +93,7 @@ sim::Outcome TimedSchedule::run(sim::Cluster& cluster, const ir::Operation*& cur
     cluster.grid.waiting.push_back(*next);
     return outcome;
   }
+  take_mean(times_.back(), like_);
   const ClusterTime& first = times_.back();
   const std::uint64_t clusters = first.takes_clusters ? std::min(first.clusters, first.resident) : first.clusters;
   grids_.back() = dispatch(*sample_, clusters, first.resident, chip_[FactId::cta_gap], tail_);

@@ -8,13 +8,15 @@
 #include <vector>
 
 #include "sim/schedule/schedule.hpp"
+#include "timing/dependence.hpp"
 #include "timing/grid.hpp"
 #include "timing/timed_run.hpp"
 
 namespace kiln::timing {
 
-/// Which clusters of a launch run: the first, as many as tell what the others take, or all.
-enum class Extent : std::uint8_t { first, sample, all };
+/// Which clusters of a launch run: the first; that, or some of all places if these differ by numbers in memory; as many
+/// as tell what the others take; or all.
+enum class Extent : std::uint8_t { first, few, sample, all };
 
 /// Runs clusters of each launch, one at a time; the others are left out. Give it to a run as its schedule and as its
 /// observer.
@@ -33,7 +35,8 @@ class TimedSchedule final : public sim::schedule::Schedule, public sim::Observer
   void multiply(sim::AsyncId, const sim::Agent&, const sim::MmaTask&) override;
   void sync(const sim::Agent&, const ir::Operation*, const sim::Sync&) override;
 
-  /// The first cluster of each launch that ran.
+  /// The first cluster of each launch that ran. Where clusters differ by numbers in memory, what it reads and writes is
+  /// that of all that ran, on average.
   const std::vector<ClusterTime>& times() const { return times_; }
   /// The grids of these launches, as far as the extent has them.
   const std::vector<GridWork>& grids() const { return grids_; }
@@ -50,6 +53,8 @@ class TimedSchedule final : public sim::schedule::Schedule, public sim::Observer
   std::vector<GridWork> grids_{};
   std::optional<std::uint32_t> launch_{};  // that runs
   std::optional<Sample> sample_{};         // of it
+  PlaceDependence places_{};
+  std::vector<ClusterTime> like_{};  // clusters of it that ran, if they differ by numbers in memory
   double tail_ = 1;                        // its dispatcher's
   std::deque<std::uint32_t> tail_runs_{};  // clusters that show what the last wave takes, still to run
 };

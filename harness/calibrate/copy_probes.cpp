@@ -12,11 +12,11 @@ constexpr unsigned tiles_at = 1024;       // in shared memory; mbarriers come be
 constexpr unsigned pitch = 256;           // bytes of a row of the tensor
 constexpr unsigned warm_rows = 1u << 14;  // of the part of it that is loaded again and again: 4 MB
 
-launch::TensorMap map_of(unsigned row_bytes, unsigned rows, std::uint64_t all_rows) {
+launch::TensorMap map_of(unsigned row_bytes, unsigned rows, std::uint64_t all_rows, unsigned apart = pitch) {
   launch::TensorMap m;
   m.dtype = isa::ScalarType::u8;
   m.dims = {pitch, all_rows};
-  m.strides = {0, pitch};
+  m.strides = {0, apart};
   m.box = {row_bytes, rows, 1, 1, 1};
   return m;
 }
@@ -79,6 +79,91 @@ void rows_of_boxes(Session& s) {
       s.observe(fmt::format("a box's row of {} bytes, 8 boxes of 128 rows in flight, from L2", row_bytes), f,
                 "cycles/row");
   }
+}
+
+// Rows of 128 bytes that begin at each multiple of 16 bytes of a line in turn: seven of eight lie in two lines. Of `ctas`
+// SMs, eight of which ask for the same rows, as those of a GEMM do; `to_both`: pairs, each CTA of which loads half of a
+// box for both.
+Figure load_row(Session& s, unsigned apart, unsigned ctas, bool to_both = false) {
+  constexpr unsigned slots = 8, rows = 128, row_bytes = 128, part = rows * row_bytes;
+  LoopKernel k;
+  k.ctas = ctas, k.cluster = to_both ? 2 : 1;
+  k.shared_bytes = tiles_at + slots * part;
+  k.copies = 1;
+  k.declare = ".reg .b16 %both;";
+  k.setup = init_slots(slots) + fmt::format("mov.u16 %both, 3; shr.u32 %r3, %block, 3; shl.b32 %r3, %r3, 10; "
+                                            "and.b32 %r3, %r3, {};\n", warm_rows - 1);
+  const unsigned boxes = to_both ? 2 : 1, box_rows = rows / boxes;
+  if (to_both)
+    k.setup += fmt::format("mad.lo.u32 %r3, %rank, {}, %r3; barrier.cluster.arrive; barrier.cluster.wait;\n", box_rows);
+  for (unsigned slot = 0; slot < slots; ++slot) {
+    k.body += wait_for(slot, "FREE");
+    // A slot is overwritten by the other CTA too.
+    if (to_both && slot == 0) k.body += "barrier.cluster.arrive.relaxed; barrier.cluster.wait;\n";
+    k.body += announce(slot, part);
+    k.body += fmt::format(
+        "add.u32 %r4, %smem, {}; add.u32 %r5, %smem, {}; {}\n"
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{} [%r4], [%map, {{%r2, %r3}}], "
+        "[%r5]{};\n"
+        "add.u32 %r3, %r3, {}; and.b32 %r3, %r3, {};\n",
+        tiles_at + slot * part, 8 * slot, to_both ? fmt::format("mad.lo.u32 %r4, %rank, {}, %r4;", part / 2) : "",
+        to_both ? ".multicast::cluster" : "", to_both ? ", %both" : "", rows, warm_rows - 1);
+  }
+  k.body += "xor.b32 %r1, %r1, 1;";
+  for (unsigned slot = 0; slot < slots; ++slot) k.after += wait_for(slot, "LAST");
+  k.data_bytes = std::uint64_t(warm_rows) * apart + pitch;
+  k.maps = {map_of(row_bytes, box_rows, warm_rows, apart)};
+  return divided(cycles_of(s.machine(), k, 16, 64), slots * rows);
+}
+
+// A box's rows, stored by TMA with two boxes in flight; each SM has 256 rows of its own.
+Figure stored_row(Session& s, unsigned row_bytes, unsigned apart, unsigned ctas) {
+  constexpr unsigned rows = 64, own_rows = 256;
+  LoopKernel k;
+  k.ctas = ctas, k.copies = 1;
+  k.shared_bytes = tiles_at + rows * row_bytes;
+  k.setup = fmt::format("add.u32 %r4, %smem, {}; fence.proxy.async; mul.lo.u32 %r3, %block, {}; mov.u32 %r2, 0; "
+                        "mov.u32 %r6, 0;\n", tiles_at, own_rows);
+  k.body = fmt::format(
+      "add.u32 %r7, %r3, %r6; add.u32 %r6, %r6, {}; and.b32 %r6, %r6, {};\n"
+      "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%map, {{%r2, %r7}}], [%r4]; "
+      "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 1;",
+      rows, own_rows - 1);
+  k.after = "cp.async.bulk.wait_group 0;";
+  k.data_bytes = std::uint64_t(ctas) * own_rows * apart + pitch;
+  k.maps = {map_of(row_bytes, rows, std::uint64_t(ctas) * own_rows, apart)};
+  return divided(cycles_of(s.machine(), k, 16, 80), rows);
+}
+
+constexpr unsigned split_pitch = pitch + 16;
+constexpr const char* per_row = "cycles/row";
+
+void split_rows(Session& s) {
+  s.observe("a box's row of 128 bytes, rows 272 bytes apart", load_row(s, split_pitch, 1), per_row);
+  for (const unsigned row_bytes : {64u, 128u}) {
+    s.observe(fmt::format("a box's row of {} bytes, stored", row_bytes), stored_row(s, row_bytes, pitch, 1), per_row);
+    s.observe(fmt::format("a box's row of {} bytes, stored, rows 272 bytes apart", row_bytes),
+              stored_row(s, row_bytes, split_pitch, 1), per_row);
+  }
+}
+
+void split_rows_of_all(Session& s) {
+  const unsigned sms = s.machine().facts().sms;
+  for (const unsigned apart : {pitch, pitch + 32, split_pitch})
+    for (const unsigned ctas : {sms / 2, sms}) {
+      const Figure f = load_row(s, apart, ctas);
+      s.observe(fmt::format("a box's row of 128 bytes, rows {} bytes apart, {} SMs at once", apart, ctas), f, per_row);
+      if (apart == split_pitch && ctas == sms)
+        s.set(ingest_rate_split, rate_of(f, 128),
+              "boxes of 128 rows of 128 bytes, 272 bytes apart, 8 in flight, eight SMs ask for the same");
+    }
+  for (const unsigned apart : {pitch, split_pitch})
+    s.observe(fmt::format("a box's row of 128 bytes to each of two CTAs, rows {} bytes apart, all SMs", apart),
+              load_row(s, apart, sms / 2 * 2, true), per_row);
+  for (const unsigned row_bytes : {64u, 128u})
+    for (const unsigned apart : {pitch, split_pitch})
+      s.observe(fmt::format("a box's row of {} bytes, stored, rows {} bytes apart, all SMs", row_bytes, apart),
+                stored_row(s, row_bytes, apart, sms), per_row);
 }
 
 // Cycles of a load and the wait for it, one after the other.
@@ -267,6 +352,8 @@ void hbm_bandwidth(Session& s) {
 
 std::vector<Probe> copy_probes() {
   return {{"rows of boxes", rows_of_boxes},
+          {"rows in two lines", split_rows},
+          {"rows in two lines, all SMs", split_rows_of_all, true},
           {"loads, latency", load_latencies},
           {"tensor maps", tensor_maps},
           {"stores", stores},

@@ -16,6 +16,8 @@ class GpuMachine final : public Machine {
  private:
   MachineFacts facts_{};
   Ptxas ptxas_{};
+  std::string assembled_{};  // the latest kernel, and what ptxas made of it
+  std::vector<std::uint8_t> cubin_{};
   bool hangs_ = false;  // a kernel did: nothing can be run any more
 };
 

@@ -86,9 +86,9 @@ void rates(Session& s) {
   s.set_wgmma(std::move(t));
 }
 
-// MMAs of a warp that were issued before the first had ended: issuing 16 takes the time of those that have to end
-// first.
-Figure queued(Session& s, unsigned n) {
+// MMAs of all warpgroups that were issued before the first had ended: issuing 16 each takes the time of those that have
+// to end first.
+Figure queued(Session& s, unsigned n, unsigned warpgroups = 1) {
   constexpr unsigned mmas = 16;
   LoopKernel k =
       group_of(bf16, n, mmas, false,
@@ -96,10 +96,11 @@ Figure queued(Session& s, unsigned n) {
   k.declare += ".reg .b64 %since, %until, %issuing;";
   k.before = "mov.u64 %issuing, 0;";
   k.body = "mov.u64 %since, %clock64;\n" + k.body;
+  if (warpgroups > 1) k.threads *= warpgroups, k.body = "bar.sync 0;\n" + k.body;
   k.cycles = "mov.u64 %end, %issuing;";
   const Figure issuing = cycles_of(s.machine(), k, 16, 48);
   const double each = times_of(s, bf16, n).first.value;
-  return {mmas - issuing.value / each, issuing.spread / each};
+  return {warpgroups * mmas - issuing.value / each, issuing.spread / each};
 }
 
 void queue(Session& s) {
@@ -108,6 +109,9 @@ void queue(Session& s) {
         "16 MMAs of N 256: issued before the first had ended");
   for (const unsigned n : {64u, 128u, 256u})
     s.observe(fmt::format("wgmma of N {} that are issued before the first has ended", n), queued(s, n), "count");
+  for (const unsigned n : {64u, 128u, 256u})
+    s.observe(fmt::format("wgmma of N {} of two warpgroups that are issued before the first has ended", n),
+              queued(s, n, 2), "count");
 }
 
 void types(Session& s) {

@@ -94,8 +94,8 @@ std::string role_of(const ProfilePlan&, const WarpProfile&);
 /// Where unfinished warps are, the most frequent first: "load: WaitMMA in_empty[2] (132 warps)".
 std::vector<std::string> last_phases(const ProfilePlan&, const std::vector<WarpProfile>&);
 
-/// What the records' clocks count: ticks of a simulated cluster, or nanoseconds.
-enum class ProfileClock : std::uint8_t { simulated, gpu };
+/// What the records' clocks count: ticks of a simulated cluster, cycles that a chip's clock predicts, or nanoseconds.
+enum class ProfileClock : std::uint8_t { simulated, predicted, gpu };
 
 /// The same as a timeline, in the trace-event format of `--trace`.
 std::string profile_json(const ProfilePlan&, const launch::Contract&, const std::vector<WarpProfile>&,

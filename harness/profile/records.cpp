@@ -104,6 +104,8 @@ std::string shown(const ProfilePlan& plan, const ProfilePhase& phase) {
 
 constexpr const char* ticks_note =
     "simulated ticks, not time, and those of the instrumented kernel; a tick is shown as one microsecond";
+constexpr const char* cycles_note =
+    "predicted cycles of the instrumented kernel, of the clusters that were run; a cycle is shown as one microsecond";
 constexpr const char* time_note = "time on the GPU of the instrumented kernel, whose records take time too";
 
 std::string cta_name(const launch::Launch& l, const WarpProfile& w, std::size_t launches) {
@@ -222,8 +224,15 @@ std::string profile_json(const ProfilePlan& plan, const launch::Contract& contra
       trace.processes.push_back({process->second, cta_name(contract.launches[w.launch], w, contract.launches.size())});
     add(trace, plan, w, process->second);
   }
-  return trace_json(trace, kernel,
-                    clock == ProfileClock::simulated ? TraceClock{ticks_note, 1, {}} : TraceClock{time_note, 1000, {}});
+  const auto noted = [&]() -> TraceClock {
+    switch (clock) {
+      case ProfileClock::simulated: return {ticks_note, 1, {}};
+      case ProfileClock::predicted: return {cycles_note, 1, {}};
+      case ProfileClock::gpu: return {time_note, 1000, {}};
+    }
+    return {};
+  };
+  return trace_json(trace, kernel, noted());
 }
 
 }  // namespace kiln::harness

@@ -12,9 +12,10 @@ namespace kiln::command {
 namespace {
 
 // What nothing depends on need not be random. What the clusters that are left out would have written is no poison.
-void simplify(launch::Contract& contract, bool values) {
+void simplify(launch::Contract& contract, bool values, const std::string& kept) {
   using Kind = launch::Init::Kind;
   for (launch::Buffer& b : contract.buffers) {
+    if (b.name == kept) continue;
     const bool random = (b.init.kind == Kind::normal || b.init.kind == Kind::uniform) && !b.init.quantised;
     if (b.init.kind == Kind::poison || (random && !values && isa::is_floating(b.dtype))) b.init.kind = Kind::zeros;
   }
@@ -28,7 +29,7 @@ void scale(std::vector<double>& times, double factor) {
 
 timing::Prediction predict_launches(const ir::Module& module, launch::Contract contract, const std::string& folder,
                                     const timing::Chip& chip, const timing::Question& question, diag::Sink& sink) {
-  simplify(contract, question.values || timing::needs_values(module));
+  simplify(contract, question.values || timing::needs_values(module), question.kept);
   harness::fill(contract, folder);
   return timing::predict(module, contract, chip, question, sink);
 }

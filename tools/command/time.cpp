@@ -5,6 +5,7 @@
 #include "harness/contract/contract_json.hpp"
 #include "harness/host/files.hpp"
 #include "harness/pipeline/pipeline.hpp"
+#include "harness/profile/profile.hpp"
 #include "ptx/diag/refuse.hpp"
 #include "ptx/parse/parse.hpp"
 #include "timing/predict.hpp"
@@ -35,7 +36,7 @@ constexpr const char* time_examples =
 
 struct TimeArguments {
   KernelChoice kernel{};
-  std::string launch{}, clock{}, l2{}, out{}, trace{}, page{};
+  std::string launch{}, clock{}, l2{}, out{}, trace{}, page{}, profile{};
   std::vector<std::string> what_if{};
   bool json = false, values = false, calibrate = false, advice = false, facts = false, all = false;
 };
@@ -89,6 +90,22 @@ WhatIf predicted_change(const TimeArguments& a, const Subject& subject, timing::
   return {what, p.cycles, p.seconds};
 }
 
+// What the profiler of `kiln gpu --profile` would record: the same records, under the chip's clock.
+void write_profile(const TimeArguments& a, ir::Module module, const Subject& subject, const timing::Chip& chip,
+                   timing::Question question) {
+  launch::Contract contract = subject.contract;
+  const harness::ProfilePlan plan = harness::instrument(module, contract);
+  question.kept = harness::ProfilePlan::buffer;
+  diag::Sink sink;
+  timing::Prediction p = predict_launches(module, contract, subject.folder, chip, question, sink);
+  if (p.outcome != sim::Outcome::finished)
+    diag::refuse("--profile: the run of the first cluster did not end ({})", spelling(p.outcome));
+  for (launch::Buffer& b : contract.buffers)
+    if (b.name == question.kept) b.bytes = std::move(p.kept);
+  const auto warps = harness::read_profile(plan, contract);
+  harness::write_file(a.profile, harness::profile_json(plan, contract, warps, a.kernel.name, harness::ProfileClock::predicted));
+}
+
 int time_kernel(const TimeArguments& a) {
   if (a.calibrate) {
     if (!a.kernel.name.empty()) diag::refuse("--calibrate measures the GPU at hand, and takes no kernel");
@@ -116,7 +133,7 @@ int time_kernel(const TimeArguments& a) {
   }
   const timing::Chip chip = harness::chip_of(chip_for(a, module));
   question.timeline = !a.trace.empty() || !a.page.empty();
-  for (const std::string* path : {&a.trace, &a.page})
+  for (const std::string* path : {&a.trace, &a.page, &a.profile})
     if (!path->empty()) harness::check_writable(*path);
   timing::Prediction prediction;
   std::vector<WhatIf> changes;
@@ -129,6 +146,10 @@ int time_kernel(const TimeArguments& a) {
         progress.stage(what);
         changes.push_back(predicted_change(a, subject, chip, question, what));
       }
+    if (prediction.outcome == sim::Outcome::finished && !a.profile.empty()) {
+      progress.stage("profile");
+      write_profile(a, module, subject, chip, question);
+    }
   }
   print_findings(sink);
   if (prediction.outcome != sim::Outcome::finished) {
@@ -171,6 +192,10 @@ void add_time(const Builder& builder) {
       ->type_name("NAME=VALUE")
       ->take_all();
   sub->add_option("--trace", a->trace, "write the timeline of the first clusters, in microseconds, for ui.perfetto.dev")
+      ->type_name("FILE.json");
+  sub->add_option("--profile", a->profile,
+                  "write what `kiln gpu --profile` would record, predicted: the same phases of the instrumented kernel, in "
+                  "cycles, of the clusters that are run")
       ->type_name("FILE.json");
   sub->add_option("--html", a->page, "write the prediction and its timeline as one page")->type_name("FILE.html");
   sub->add_flag("--advice", a->advice, "say what can be changed: registers and spills (asks ptxas), waves, stages");

@@ -48,6 +48,25 @@ TEST_CASE("where clusters count those before them, all of the axis that starts l
   CHECK(timing::Sample({3, 5, 8}, false).of_last_wave() == std::vector<std::uint32_t>{0});
 }
 
+TEST_CASE("where numbers in memory decide, all places of the axes that matter run, or so many, spread over all") {
+  const auto work = [](std::uint32_t n) { return double(100 + 37 * (n % 10) * (n / 50) % 91); };
+  timing::Sample s({10, 5, 4}, false);
+  s.take_all_of({true, false, true}, 40);
+  while (const auto next = s.next()) s.add(*next, {work(*next), 0});
+  CHECK_FALSE(s.left_out());
+  CHECK(s.size() >= 40);
+  for (std::uint32_t z = 0; z < 4; ++z)
+    for (std::uint32_t x = 0; x < 10; ++x) CHECK(s.of(x + 30 + 50 * z).cycles == doctest::Approx(work(x + 50 * z)));
+  timing::Sample few({1000, 1, 1}, false);
+  few.take_all_of({true, false, false}, 50);
+  while (const auto next = few.next()) few.add(*next, {double(*next), 0});
+  CHECK(few.left_out());
+  CHECK(few.size() == 50);
+  double sum = 0;
+  for (std::uint32_t k = 0; k < 1000; ++k) sum += few.of(k).cycles;
+  CHECK(sum / 1000 == doctest::Approx(499.5).epsilon(0.05));
+}
+
 TEST_CASE("the dispatcher starts a cluster where one has ended, so long ones at the end make a tail") {
   const timing::Sample rising = sampled({5, 1, 1}, [](std::uint32_t n) { return 100.0 * (n + 1); });
   // 0, 2 and 4 on one SM, 1 and 3 on the other

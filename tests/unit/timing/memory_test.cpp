@@ -107,6 +107,25 @@ TEST_CASE("a warp goes on while what it stored is on its way, as much of it as t
   CHECK(full.until_stored() == doctest::Approx(free.until_stored()).epsilon(0.02));
 }
 
+TEST_CASE("stores to shared memory wait behind one to global memory that the first-level cache has no room for") {
+  const timing::Chip h100 = harness::chip_of("h100");
+  // The second warp's, while the first one stores by rows.
+  std::string text = "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 32; @%p1 bra STORE; mov.u32 %r5, pool;\n"
+                     "mov.u32 %r6, %clock;\n";
+  for (int k = 0; k < 60; ++k) text += "st.shared.u32 [%r5], %r5;\n";
+  text += "mov.u32 %r7, %clock; sub.u32 %r7, %r7, %r6; st.global.u32 [%out+1024], %r7; bra END;\nSTORE:\n" +
+          stores(64, true) + "END:\n";
+  const auto cycles = [&](std::uint32_t shared) {
+    launch::Contract c = one_buffer(64);
+    c.buffers[0] = buffer("out", 1 << 17);
+    c.launches[0].dynamic_smem = shared;
+    const Timed t = time_of(kernel(text, ".extern .shared .align 16 .b8 pool[];\n"), c, no_values, h100);
+    return t.run.read<std::uint32_t>("out").at(256);
+  };
+  CHECK(cycles(1024) < 300);
+  CHECK(cycles(227 << 10) > 1000);
+}
+
 TEST_CASE("what releases to other CTAs waits until L2 has the stores, a relaxed access does not") {
   const timing::Chip h100 = harness::chip_of("h100");
   const double alone = h100[timing::FactId::fence_wide], all = 64 * 32 * 2;
@@ -244,7 +263,7 @@ TEST_CASE("loads that are each followed by their sum wait for L2 once, those tha
 }
 
 TEST_CASE("a step with two and three slots takes so much more than with four as on an H100: wgmmas queue") {
-  // gemm_f16 by pairs of CTAs with tiles of 256 x 256 x 64, inputs in L2, four clusters: 974 and 16 cycles.
+  // gemm_f16 by pairs of CTAs with tiles of 256 x 256 x 64, inputs in L2, four clusters: 974 and 16 cycles more.
   const auto step = [](std::uint64_t stages) {
     const auto cycles = [&](std::uint64_t k) {
       const Subject s = subject_of("gemm_f16",
@@ -261,7 +280,7 @@ TEST_CASE("a step with two and three slots takes so much more than with four as 
     return (cycles(2048) - cycles(1024)) / 16;
   };
   const double four = step(4);
-  CHECK(step(2) - four == doctest::Approx(974).epsilon(0.12));
+  CHECK(step(2) == doctest::Approx(1031 + 974).epsilon(0.12));
   CHECK(step(3) - four < 40);
 }
 

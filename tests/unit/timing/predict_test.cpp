@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "ptx/parse/parse.hpp"
+#include "tests/unit/timing/library.hpp"
 #include "tests/unit/timing/mainloop.hpp"
 #include "timing/dependence.hpp"
 #include "timing/predict.hpp"
@@ -248,6 +249,73 @@ TEST_CASE("products matter where a branch, a barrier or a copy depends on them, 
   CHECK(
       depends(".shared .align 4 .b32 word; st.shared.u32 [word], %r3; ld.shared.u32 %r4, [word];"
               "setp.eq.u32 %p1, %r4, 0; @%p1 bra END; st.global.u32 [%out], 1; END:"));
+}
+
+timing::PlaceDependence places(const std::string& body) {
+  const ir::Module m = module_of(kernel("mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ctaid.y; mov.u32 %r9, %tid.x;\n"
+                                        "mul.wide.u32 %rd1, %r1, 4; add.u64 %rd1, %rd1, %out;\n" + body));
+  diag::Sink sink;
+  for (const ir::Item& item : m.items)
+    if (const auto* f = std::get_if<ir::Function>(&item); f && f->body)
+      return timing::depends_on_place(ir::decode(m, *f, sink));
+  return {};
+}
+
+TEST_CASE("a branch depends on memory where it asks for a number that each cluster loads from a place of its own") {
+  const std::string branch = "setp.eq.u32 %p1, %r3, 0; @%p1 bra END; st.global.u32 [%out], 1; END:";
+  const auto by_memory = [&](const std::string& text) { return places(text + branch).by_memory; };
+  CHECK(by_memory("ld.global.u32 %r3, [%rd1];"));
+  CHECK(by_memory(".shared .align 4 .b32 word; ld.global.u32 %r4, [%rd1]; st.shared.u32 [word], %r4; "
+                  "ld.shared.u32 %r3, [word];"));
+  CHECK_FALSE(by_memory("ld.global.u32 %r3, [%out];"));  // the same for all of them
+  CHECK_FALSE(by_memory("add.u32 %r3, %r1, %r2;"));
+  CHECK_FALSE(by_memory("atom.global.add.u32 %r3, [%rd1], 1;"));
+  CHECK_FALSE(places("ld.global.u32 %r3, [%rd1]; st.global.u32 [%rd1], %r3;").by_memory);
+  CHECK(places("add.u32 %r3, %r1, %r2;" + branch).axes == std::array{true, true, false});
+  CHECK(places("ld.global.u32 %r3, [%rd1];" + branch).axes == std::array{true, false, false});
+}
+
+// Each CTA counts down from a number of its own.
+const std::string counts_down =
+    "mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd1, %r1, 4; add.u64 %rd1, %rd1, %out; ld.global.u32 %r2, [%rd1];\n"
+    "LOOP: sub.u32 %r2, %r2, 1; setp.gt.s32 %p1, %r2, 0; @%p1 bra LOOP; st.global.u32 [%rd1], %r2;";
+
+launch::Contract counting(const std::vector<std::uint32_t>& turns) {
+  launch::Contract c = one_buffer(32, std::uint32_t(turns.size()));
+  c.buffers[0] = filled("out", turns);
+  return c;
+}
+
+TEST_CASE("clusters whose loops are as long as memory says all run, and a prediction that leaves some out says so") {
+  std::vector<std::uint32_t> turns(60, 10);
+  turns[17] = 5000, turns[40] = 900;
+  const launch::Contract c = counting(turns);
+  diag::Sink sink;
+  const timing::Prediction p = timing::predict(module_of(kernel(counts_down)), c, b200(), {}, sink),
+                           all = timing::predict(module_of(kernel(counts_down)), c, b200(), {.all = true}, sink);
+  CHECK(p.launches.at(0).grid.ran == 60);
+  CHECK(p.cycles.value == doctest::Approx(all.cycles.value).epsilon(0.001));
+  CHECK_FALSE(sink.incomplete());
+  turns.resize(3000, 10);
+  const timing::Prediction some = timing::predict(module_of(kernel(counts_down)), counting(turns), b200(), {}, sink);
+  CHECK(some.launches.at(0).grid.ran < 600);
+  CHECK(sink.incomplete());
+}
+
+TEST_CASE("what a prediction keeps is the buffer as its clusters left it, and takes no place in L2") {
+  const std::vector<std::uint32_t> turns(4, 10);
+  diag::Sink sink;
+  const timing::Prediction p =
+      timing::predict(module_of(kernel(counts_down)), counting(turns), b200(), {.kept = "out"}, sink);
+  CHECK(p.kept == std::vector<std::uint8_t>(16, 0));
+}
+
+TEST_CASE("rows of a box that lie in two lines take L2 longer: gemm_v4 with K of 3080 beside 3072 on an H100") {
+  const auto cycles = [](std::uint64_t k) {
+    const Subject s = subject_of("gemm_v4", {{"m", 1500ull}, {"n", 2000ull}, {"k", k}}, isa::sm_90a);
+    return prediction_of(s, harness::chip_of("h100")).cycles.value;
+  };
+  CHECK(cycles(3080) - cycles(3072) == doctest::Approx(80991 - 66102).epsilon(0.25));
 }
 
 TEST_CASE("a timed run leaves what any other run leaves") {

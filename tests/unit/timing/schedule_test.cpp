@@ -52,6 +52,50 @@ TEST_CASE("warps of one scheduler share its slots, those of four do not") {
   CHECK(around(work + "bar.sync 0;", 256, "bar.sync 0;")[0] == doctest::Approx(830).epsilon(0.05));
 }
 
+// Cycles in which each of two warpgroups issues eight wgmmas of 128 columns, a group of them.
+std::vector<std::uint32_t> issued_wgmmas() {
+  std::string sums, zeros, mma;
+  for (int r = 0; r < 64; ++r) {
+    sums += fmt::format("{}%f{}", r ? ", " : "", r);
+    zeros += fmt::format("mov.f32 %f{}, 0f00000000;\n", r);
+  }
+  const std::string one =
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" + sums + "}, %rd1, %rd2, 1, 1, 1, 0, 0;\n";
+  const std::string text = fmt::format(R"(.version 8.0
+.target sm_90a
+.address_size 64
+.extern .shared .align 1024 .b8 pool[];
+.visible .entry k(.param .u64 out) {{
+  .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<64>;
+  {zeros}
+  mov.u32 %r1, pool; shr.u32 %r1, %r1, 4; cvt.u64.u32 %rd1, %r1; or.b64 %rd1, %rd1, 0x4000004000010000;
+  add.s64 %rd2, %rd1, 1024;
+  bar.sync 0;
+  mov.u32 %r2, %clock;
+  wgmma.fence.sync.aligned;
+  {mmas}
+  mov.u32 %r3, %clock;
+  wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;
+  sub.u32 %r3, %r3, %r2; mov.u32 %r4, %tid.x; mul.wide.u32 %rd3, %r4, 4; ld.param.u64 %rd4, [out];
+  add.u64 %rd4, %rd4, %rd3; st.global.u32 [%rd4], %r3;
+  ret;
+}}
+)",
+                                       fmt::arg("zeros", zeros), fmt::arg("mmas", repeated(one, 8)));
+  launch::Contract c = one_buffer(256);
+  c.launches[0].dynamic_smem = 65536;
+  const Timed t = time_of(text, c, no_values, harness::chip_of("h100"));
+  const std::vector<std::uint32_t> all = t.run.read<std::uint32_t>("out");
+  return {all[0], all[128]};
+}
+
+TEST_CASE("of two warpgroups that begin at once one issues a whole group, as far as wgmmas queue, before the other") {
+  const std::vector<std::uint32_t> cycles = issued_wgmmas();
+  const auto [first, last] = std::minmax(cycles[0], cycles[1]);
+  CHECK(first < 200);  // an H100's gemm_v7: 145 and 640
+  CHECK(last == doctest::Approx(9 * 64.5).epsilon(0.15));
+}
+
 TEST_CASE("a barrier of the CTA costs more with more threads, and holds all until the last has come") {
   const auto of = [](std::uint32_t threads) {  // the last warp's
     const auto cycles = around("bar.sync 0;", threads, "bar.sync 0;");
