@@ -56,7 +56,11 @@ void read_gemm(const JsonNode& node, Expectation& e, const Contract& contract) {
   name("groups", e.groups);
   name("lengths", e.lengths);
   node.when("activation", [&](const JsonNode& v) { e.activation = read_activation(v); });
-  node.when("block", [&](const JsonNode& v) { e.block = std::uint32_t(v.whole(16, promoted_block)); });
+  node.when("block", [&](const JsonNode& v) {
+    e.block = std::uint32_t(v.whole(16, promoted_block));
+    if (e.block > 32 && e.block != promoted_block)
+      v.fail("must be a whole number from 16 to 32, or {} with f32 scales; got {}", promoted_block, v.shown());
+  });
   node.when("factors", [&](const JsonNode& v) {
     v.each_element(1, max_factors,
                    [&](std::size_t, const JsonNode& f) { e.factors.push_back(read_buffer_name(f, contract).name); });
