@@ -63,8 +63,6 @@ std::span<const dsl::SizeOption> grouped_options();
 dsl::Kernel gemm_grouped(isa::Target, const dsl::Sizes&);
 /// Groups that get larger one by one; where there are fewer rows than groups, some are empty.
 launch::Contract gemm_grouped_problem(const dsl::Kernel&, const dsl::Sizes&);
-/// Where groups end that get larger one by one.
-std::vector<double> ends_of_groups(std::uint64_t m, std::uint64_t groups);
 /// The same on sm_90a, by wgmma. No tile without rows is multiplied.
 dsl::Kernel gemm_grouped_wgmma(isa::Target, const dsl::Sizes&);
 launch::Contract gemm_grouped_wgmma_problem(const dsl::Kernel&, const dsl::Sizes&);
@@ -74,6 +72,34 @@ std::span<const dsl::SizeOption> masked_options();
 dsl::Kernel gemm_masked(isa::Target, const dsl::Sizes&);
 /// Groups that get smaller one by one, the last of which, of several, has no rows.
 launch::Contract gemm_masked_problem(const dsl::Kernel&, const dsl::Sizes&);
+
+/// An RMSNorm and the product after it: rows of A * B^T divided by the root of the mean square of A's row and 1e-5.
+dsl::Kernel gemm_bf16_norm(isa::Target, const dsl::Sizes&);
+launch::Contract gemm_bf16_norm_problem(const dsl::Kernel&, const dsl::Sizes&);
+/// A matrix of nvfp4 by a vector, in f16: A[batch, m, k], b[batch, 1, k], scales in the chunks of isa::scale_index. The
+/// options --m, --k and --batch.
+std::span<const dsl::SizeOption> gemv_options();
+dsl::Kernel gemv_nvf4(isa::Target, const dsl::Sizes&);
+launch::Contract gemv_nvf4_problem(const dsl::Kernel&, const dsl::Sizes&);
+/// Products of nvfp4 in f16, and of mxfp8 in bf16, scales in the chunks of isa::scale_index: D = silu(A * Gate^T) *
+/// (A * Up^T), and groups as those of gemm_grouped, where the scales of each group's rows begin with a chunk of their
+/// own, and of gemm_masked.
+dsl::Kernel gemm_nvf4_dual(isa::Target, const dsl::Sizes&);
+launch::Contract gemm_nvf4_dual_problem(const dsl::Kernel&, const dsl::Sizes&);
+dsl::Kernel gemm_nvf4_grouped(isa::Target, const dsl::Sizes&);
+launch::Contract gemm_nvf4_grouped_problem(const dsl::Kernel&, const dsl::Sizes&);
+dsl::Kernel gemm_mxf8_grouped(isa::Target, const dsl::Sizes&);
+launch::Contract gemm_mxf8_grouped_problem(const dsl::Kernel&, const dsl::Sizes&);
+dsl::Kernel gemm_nvf4_masked(isa::Target, const dsl::Sizes&);
+launch::Contract gemm_nvf4_masked_problem(const dsl::Kernel&, const dsl::Sizes&);
+dsl::Kernel gemm_mxf8_masked(isa::Target, const dsl::Sizes&);
+launch::Contract gemm_mxf8_masked_problem(const dsl::Kernel&, const dsl::Sizes&);
+/// Groups as those of gemm_grouped and gemm_masked in e4m3, with an f32 for 128 elements of a row of A, SFA[m, k / 128],
+/// and for 128 x 128 elements of B, SFB[groups, n / 128, k / 128].
+dsl::Kernel gemm_e4m3_grouped(isa::Target, const dsl::Sizes&);
+launch::Contract gemm_e4m3_grouped_problem(const dsl::Kernel&, const dsl::Sizes&);
+dsl::Kernel gemm_e4m3_masked(isa::Target, const dsl::Sizes&);
+launch::Contract gemm_e4m3_masked_problem(const dsl::Kernel&, const dsl::Sizes&);
 
 /// Split-K: where D has fewer tiles than the GPU has multiprocessors, several CTAs share the K of a tile. The options
 /// --m, --n, --k and --splits.

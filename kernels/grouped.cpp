@@ -9,6 +9,7 @@
 #include "kernels/by_hand.hpp"
 
 #include "kernels/epilogue.hpp"
+#include "kernels/groups.hpp"
 
 namespace kiln::kernels {
 
@@ -18,7 +19,6 @@ namespace {
 
 using Mma = tcgen05_mma<kind_f16, bf16, bf16, f32, 128, 256, cta_group_1>;
 constexpr int M = Mma::M, N = Mma::N, K = 64, stages = 4;
-constexpr std::uint64_t most_groups = 1024;
 constexpr int a = 0, b = 1;  // places in a slot
 
 using ATile = SharedTile<bf16, M, K, K_major, swizzle_128B>;
@@ -33,33 +33,6 @@ using MatricesMap = TensorMapHandle<bf16, 3>;
 constexpr auto masked_parameter_list =
     parameters("A"_arg.is<MatricesMap>(), "B"_arg.is<MatricesMap>(), "D"_arg.is<Pointer<bf16>>(),
                "lengths"_arg.is<Pointer<u32>>(), "m"_arg.is<u32>(), "n"_arg.is<u32>(), "k_blocks"_arg.is<u32>());
-
-// The groups' rows, group after group.
-struct Groups {
-  Pointer<u32> ends;
-  U32 count;
-
-  struct Tile {
-    U32 group, first, rows;  // of the matrix of B; of the group's rows; no rows where there is no such tile
-    U32 row;                 // of the tile, in the group
-  };
-  // The tile that so many tiles of rows come before.
-  Tile tile(Scope& s, const U32& number) const {
-    Var<U32> group = s.var(0), first = s.var(0), rows = s.var(0), row = s.var(0), begin = s.var(0), before = s.var(0);
-    s.loop(count, [&](U32 g) {
-      const U32 start = begin, end = s.ld_global(ends.at(widen(g))), size = end - start;
-      const U32 index = number - before, tiles = (size + (M - 1)) / M;
-      const Pred is_here = index < tiles;  // what lies before is a large number
-      group = select(is_here, g, group);
-      first = select(is_here, start, first);
-      rows = select(is_here, size, rows);
-      row = select(is_here, index * M, row);
-      before += tiles;
-      begin = end;
-    });
-    return {group, first, rows, row};
-  }
-};
 
 // Makes the maps of all groups, one after the other in the same 128 bytes; `to`: where that of a group goes.
 template <class To>
@@ -115,7 +88,7 @@ Kernel gemm_grouped(Target target, const Sizes&) {
   gemm.role("load", warp<4>.elect(), [&](Thread t) {
     t.wait(ready, Phase{0});
     t.loop(tiles, [&](TilePlace tile) {
-      const Groups::Tile at = groups.tile(t, tile.column);
+      const Groups::Tile at = groups.tile(t, tile.column, M);
       const U64 own = map(at.group);
       t.fence_proxy_tensormap_generic(acquire_gpu, own);
       const TensorMap<ATile> A(own);
@@ -139,7 +112,7 @@ Kernel gemm_grouped(Target target, const Sizes&) {
   });
   gemm.role("store", warpgroup<0>, [&](Warpgroup& g) {
     g.loop(tiles, [&](TilePlace tile) {
-      const Groups::Tile at = groups.tile(g, tile.column);
+      const Groups::Tile at = groups.tile(g, tile.column, M);
       const Result rows(AnyPointer(element_type<bf16>, D.at(multiply_wide(at.first, n))), at.rows, n);
       auto sums = acc.wait(g);
       store_rows(g, sums.sums, rows, at.row, tile.row * N);
@@ -193,42 +166,14 @@ Kernel gemm_masked(Target target, const Sizes&) {
   return gemm.build();
 }
 
-std::vector<double> ends_of_groups(std::uint64_t m, std::uint64_t groups) {
-  std::vector<double> ends;
-  for (std::uint64_t g = 1; g <= groups; ++g) ends.push_back(double(m * g * g / (groups * groups)));
-  return ends;
-}
-
-namespace {
-
-// How many rows groups have that get smaller one by one, down to none: at most `most`.
-std::vector<double> lengths_of(std::uint64_t most, std::uint64_t groups) {
-  std::vector<double> lengths;
-  const std::uint64_t steps = std::max<std::uint64_t>(groups - 1, 1);
-  for (std::uint64_t g = 0; g < groups; ++g) lengths.push_back(double(most - most * g / steps));
-  return lengths;
-}
-
-std::uint64_t groups_of(const Sizes& sizes) {
-  const std::uint64_t groups = sizes.at("groups");
-  if (groups == 0 || groups > most_groups)
-    throw diag::InputError("--groups " + std::to_string(groups) + ": must be in [1, " + std::to_string(most_groups) +
-                           "]");
-  return groups;
-}
-
-}  // namespace
-
 launch::Contract gemm_grouped_problem(const Kernel& kernel, const Sizes& sizes) {
   const GemmSizes s = gemm_sizes(sizes);
   const std::uint64_t groups = groups_of(sizes);
-  // Enough whatever the sizes of the groups are: the last tile of each may have one row.
-  const std::uint64_t row_tiles = (s.m + groups * (M - 1)) / M;
+  const std::uint64_t row_tiles = most_row_tiles(s.m, groups, M);
   const launch::Dim3 grid = persistent_grid(sizes, row_tiles * pieces(s.n, N), 1);
   launch::Contract c = gemm_buffers(s);
   c.at("B").shape = {groups, s.n, s.k};
-  add_workspace(c, "ends", isa::ScalarType::u32, groups, launch::Init::Kind::values).init.values =
-      ends_of_groups(s.m, groups);
+  add_workspace(c, "ends", isa::ScalarType::u32, groups, launch::Init::Kind::values).init.values = ends_of(s.m, groups);
   add_workspace(c, "maps", isa::ScalarType::u8, grid.x * groups * isa::tensor_map_bytes);
   c.expectations.front().groups = "ends";
   launch_kernel(c, kernel, parameter_list, grid, "A"_arg = "A",
@@ -247,16 +192,13 @@ std::span<const SizeOption> masked_options() {
 
 launch::Contract gemm_masked_problem(const Kernel& kernel, const Sizes& sizes) {
   const GemmSizes s = gemm_sizes(sizes);
-  const std::uint64_t groups = groups_of(sizes), row_tiles = pieces(s.m, M);
-  if (row_tiles > 65535)
-    throw diag::InputError("--m " + std::to_string(s.m) + ": a grid has at most 65535 rows of tiles");
+  const std::uint64_t groups = groups_of(sizes);
   launch::Contract c = gemm_buffers(s);
-  for (launch::Buffer& b : c.buffers) b.shape.insert(b.shape.begin(), groups);
+  for (launch::Buffer& b : c.buffers) b = of_each(b, groups);
   add_workspace(c, "lengths", isa::ScalarType::u32, groups, launch::Init::Kind::values).init.values =
       lengths_of(s.m, groups);
   c.expectations.front().lengths = "lengths";
-  const launch::Dim3 grid{std::uint32_t(pieces(s.n, N)), std::uint32_t(row_tiles), std::uint32_t(groups)};
-  launch_kernel(c, kernel, masked_parameter_list, grid,
+  launch_kernel(c, kernel, masked_parameter_list, masked_grid(s, groups, M, N),
                 "A"_arg = batched_map(tensor_map<ATile>({"A", s.m, s.k}), groups),
                 "B"_arg = batched_map(tensor_map<BTile>({"B", s.n, s.k}), groups), "D"_arg = "D",
                 "lengths"_arg = "lengths", "m"_arg = s.m, "n"_arg = s.n, "k_blocks"_arg = pieces(s.k, K));

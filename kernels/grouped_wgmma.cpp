@@ -8,6 +8,7 @@
 // one of a group row by row.
 #include "kernels/by_hand.hpp"
 
+#include "kernels/groups.hpp"
 #include "kernels/register_block.hpp"
 
 namespace kiln::kernels {
@@ -18,7 +19,6 @@ namespace {
 
 constexpr int M = 128, N = 256, K = 64, stages = 4, together = 8;
 constexpr int a = 0, b = 1;           // places in a slot
-constexpr std::uint64_t most_groups = 1024;
 
 using ATile = SharedTile<bf16, M, K, K_major, swizzle_128B>;
 using BTile = SharedTile<bf16, N, K, K_major, swizzle_128B>;
@@ -130,16 +130,13 @@ Kernel gemm_grouped_wgmma(Target target, const Sizes&) {
 
 launch::Contract gemm_grouped_wgmma_problem(const Kernel& kernel, const Sizes& sizes) {
   const GemmSizes s = gemm_sizes(sizes);
-  const std::uint64_t groups = sizes.at("groups");
-  if (groups == 0 || groups > most_groups)
-    throw diag::InputError("--groups " + std::to_string(groups) + ": must be in [1, " + std::to_string(most_groups) +
-                           "]");
-  const std::vector<double> ends = ends_of_groups(s.m, groups);
+  const std::uint64_t groups = groups_of(sizes);
+  const std::vector<double> ends = ends_of(s.m, groups);
   std::vector<double> tiles;
   for (std::size_t g = 0; g < ends.size(); ++g)
     for (double row = g == 0 ? 0 : ends[g - 1]; row < ends[g]; row += M)
       tiles.insert(tiles.end(), {row, ends[g] - row, double(g)});
-  const std::uint64_t row_tiles = (s.m + groups * (M - 1)) / M;  // at most: the last tile of each may have one row
+  const std::uint64_t row_tiles = most_row_tiles(s.m, groups, M);
   launch::Contract c = gemm_buffers(s);
   c.at("B").shape = {groups, s.n, s.k};
   add_workspace(c, "ends", isa::ScalarType::u32, groups, launch::Init::Kind::values).init.values = ends;

@@ -118,6 +118,22 @@ inline constexpr GemmProblem gemm_nvf4_axpby =
         .scaled<ue4m3>(block16)
         .with(alpha_beta);
 
+// The same with halves as its result.
+inline constexpr GemmProblem gemm_nvf4_f16 =
+    product<e2m1, e2m1, f32, f16>("gemm_nvf4_f16", kind_mxf4nvf4, nvf4_strategies).scaled<ue4m3>(block16);
+
+// Products whose result is quantised to be an operand of the next one.
+inline constexpr GemmProblem gemm_bf16_to_mxf8 =
+    product<bf16, bf16, f32, e4m3>("gemm_bf16_to_mxf8", kind_f16, dense_strategies).with(to_mxf8);
+inline constexpr GemmProblem gemm_bf16_to_nvf4 =
+    product<bf16, bf16, f32, e2m1>("gemm_bf16_to_nvf4", kind_f16, dense_strategies).with(to_nvf4);
+inline constexpr GemmProblem gemm_mxf8_to_mxf8 =
+    product<e4m3, e4m3, f32, e4m3>("gemm_mxf8_to_mxf8", kind_mxf8f6f4, scaled_strategies).scaled<ue8m0>().with(to_mxf8);
+inline constexpr GemmProblem gemm_nvf4_to_nvf4 =
+    product<e2m1, e2m1, f32, e2m1>("gemm_nvf4_to_nvf4", kind_mxf4nvf4, scaled_strategies)
+        .scaled<ue4m3>(block16)
+        .with(to_nvf4);
+
 // A sparse A: two of four elements are kept, of tf32 one of two, of packed e2m1 two of four pairs.
 inline constexpr GemmProblem gemm_sp_bf16 =
     product<bf16, bf16, f32, bf16>("gemm_sp_bf16", kind_f16, sparse_strategies).sparse();

@@ -38,6 +38,13 @@ void add_sides(launch::Contract& c, const std::optional<Scaling>& scaling, const
   }
 }
 
+launch::Buffer drawn_scales(const char* name, isa::ScalarType type, std::uint64_t rows, std::uint64_t scales) {
+  launch::Buffer drawn = launch::scale_buffer(name, type, rows, scales);
+  drawn.init.kind = launch::Init::Kind::uniform;
+  drawn.init.low = 0.25, drawn.init.high = 4, drawn.init.seed = 3;
+  return drawn;
+}
+
 launch::TensorMap scale_map(const launch::Contract& c, const std::string& buffer, std::uint32_t row_chunks,
                             std::uint32_t k_chunks) {
   constexpr std::uint64_t words = isa::scale_chunk_bytes / 4;

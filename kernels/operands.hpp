@@ -21,6 +21,9 @@ struct Pruning {
 /// Quantises A and B of a contract, halves A where it is sparse, and adds SFA and SFB, and E, the metadata of A.
 void add_sides(launch::Contract&, const std::optional<Scaling>&, const std::optional<Pruning>&);
 
+/// A buffer of scales for rows of so many, drawn from 1/4 to 4: where nothing is quantised.
+launch::Buffer drawn_scales(const char* name, isa::ScalarType, std::uint64_t rows, std::uint64_t scales);
+
 /// A contract's scales as TMA sees them: words of a chunk, chunks along K, chunks of rows; a box of the chunks that one
 /// slot takes.
 launch::TensorMap scale_map(const launch::Contract&, const std::string& buffer, std::uint32_t row_chunks,

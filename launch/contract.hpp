@@ -135,7 +135,7 @@ inline constexpr double no_row = 0x1p100;
 
 /// What an output buffer must hold afterwards.
 struct Expectation {
-  enum class Kind : std::uint8_t { gemm, copy, attention, swiglu, absmax, convolution };
+  enum class Kind : std::uint8_t { gemm, copy, attention, swiglu, absmax, convolution, scales };
   Kind kind = Kind::gemm;
   std::string output{};            // gemm: D[M,N] = A[M,K] * B[N,K]^T
   std::string a{}, b{};            // copy: output equals a, byte for byte
@@ -145,6 +145,10 @@ struct Expectation {
   bool a_transposed = false, b_transposed = false;  // the buffers hold A^T, [K, M], and B^T, [K, N]
   std::string sfa{}, sfb{};  // scales of A's and B's rows, in the chunks of isa::scale_index; both or neither
   std::uint32_t block = 0;   // stored elements that share a scale: 16 or 32
+  // D is quantised by the scales in this buffer, which an expectation of its own describes: ue8m0 for 32 elements of
+  // a row, ue4m3 for 16, in the chunks of isa::scale_index.
+  std::string sfd{};
+  double norm = 0;  // above 0: each row of the product is divided by sqrt(mean of the squares of A's row + norm)
   std::string metadata{};    // of a sparse A, which stores K / 2 columns, in the images of isa::metadata_nibble
   std::vector<std::string> factors{};                 // buffers of one f32 each, by which the sums are multiplied
   // What follows, in this order: D = activation(factors * A * B^T + beta * C + bias).
@@ -157,9 +161,12 @@ struct Expectation {
   int width = 0;            // an MMA's terms and sum are cut at 2^-width of the largest; 0: as tcgen05.mma does
   std::string groups{};     // u32s: where each group of rows of A and D ends. B is then [groups, N, K], a matrix for each
   // attention: softmax(scale * A[M,K] * B[N,K]^T) * C[N,L], the softmax over each row.
-  // swiglu: silu(A[M,K] * B[N,K]^T) * (A * C[N,K]^T) element by element, where silu(x) is x / (1 + exp(-x)).
+  // swiglu: silu(A[M,K] * B[N,K]^T) * (A * C[N,K]^T) element by element, where silu(x) is x / (1 + exp(-x)). With
+  // scales, those of C's rows are `sfc`.
+  // scales: what the gemm whose output is `a` has as its `sfd`.
   // absmax: [M, ceil(N / block)]: the greatest magnitude among each `block` columns of a row of A[M,K] * B[N,K]^T.
   // convolution: D[m, n], the sum over taps t of A[t, m] * B[n + t - taps / 2], where that is of n's sequence.
+  std::string sfc{};
   double scale = 0;            // attention: 0: 1 / sqrt(K)
   bool causal = false;         // attention: row i sees the first N - M + i + 1 keys, and M is at most N
   std::uint64_t window = 0;    // causal attention: of these the last ones, so many at most; 0: all

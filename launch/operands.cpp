@@ -54,16 +54,20 @@ void quantise(Contract& contract, const std::string& operand, const Quantisation
   matrix->init.quantised = how;
   const std::uint64_t rows = matrix->shape[0], stored = matrix->shape[1];
   const ScalarType type = matrix->dtype;  // no pointer into the buffers outlives the first one added
+  const auto add = [&](Buffer filled) {
+    filled.init.kind = Init::Kind::quantised;
+    contract.buffers.push_back(std::move(filled));
+  };
   if (!how.scales.empty()) {
     if (how.block == 0) throw diag::InputError("the scales of " + operand + " need a block");
-    contract.buffers.push_back(scale_buffer(how.scales, scale_type, rows, stored / how.block, k_multiple));
+    add(scale_buffer(how.scales, scale_type, rows, stored / how.block, k_multiple));
   }
   if (!how.metadata.empty()) {
     const MmaKind kind = mma_kind(type, type, how.block, how.mma_k);
     if (kind == MmaKind::none) throw diag::InputError("no MMA multiplies a sparse " + operand + " of its type");
-    contract.buffers.push_back(metadata_buffer(how.metadata, kind, rows, 2 * stored, k_multiple));
+    add(metadata_buffer(how.metadata, kind, rows, 2 * stored, k_multiple));
   }
-  if (!how.global.empty()) contract.buffers.push_back({how.global, ScalarType::f32, {1}});
+  if (!how.global.empty()) add({how.global, ScalarType::f32, {1}});
 }
 
 }  // namespace kiln::launch

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "harness/compare/composed.hpp"
+#include "harness/compare/quantised.hpp"
 #include "harness/compare/reference.hpp"
 #include "harness/compare/sample.hpp"
 #include "harness/problem/element.hpp"
 #include "harness/problem/parts.hpp"
+#include "launch/operands.hpp"
 #include "ptx/diag/refuse.hpp"
 #include "ptx/num/format.hpp"
 
@@ -118,8 +121,8 @@ std::vector<Estimate> estimates(const GemmProblem& p, const Product& product, co
   for (std::uint64_t i = 0; i < out.size(); ++i) {
     const double sum = product.value.at[i];
     out[i] = {sum, t.bound(sum, product.scale.at[i])};
-    if (!p.epilogue.has_steps()) continue;
-    out[i] = after_epilogue(p.epilogue, out[i], i / p.columns(), i % p.columns());
+    if (p.epilogue.has_steps()) out[i] = after_epilogue(p.epilogue, out[i], i / p.columns(), i % p.columns());
+    if (!p.has_steps() || p.d_scales) continue;
     out[i].error = stored.bound(out[i].value, out[i].error);
   }
   return out;
@@ -136,14 +139,107 @@ Tolerance set_relative(std::vector<Estimate>& want, const Expectation& e) {
   return t;
 }
 
+// The bound of a gemm's sums, and of what becomes of them.
+Tolerance tolerance_of(const GemmProblem& p, Accumulation accumulation) {
+  Tolerance t = derive_tolerance(p.arithmetic(), accumulation);
+  if (p.norm > 0) add_norm(t, p.k());
+  t.argument += epilogue_argument(p.epilogue);
+  if (p.d_scales)
+    t.argument += "; then quantised as the contract's operands are";
+  else if (p.has_steps())
+    t.argument += rounding_tolerance(p.d->dtype).argument;
+  return t;
+}
+
+// The estimates of a gemm whose D is quantised, and where its scales lie.
+struct QuantisedProduct {
+  GemmProblem problem;
+  Tolerance tolerance;
+  std::vector<Estimate> want;
+
+  QuantisedProduct(const Contract& contract, const Expectation& e, Accumulation accumulation)
+      : problem(gemm_problem(contract, e)),
+        tolerance(tolerance_of(problem, accumulation)),
+        want(estimates(problem, product_of(problem), tolerance)) {}
+
+  std::uint64_t blocks() const { return want.size() / problem.d_block(); }
+  std::uint64_t scale_index(std::uint64_t block) const {
+    const std::uint64_t in_row = problem.columns() / problem.d_block();
+    return isa::scale_index(block / in_row, block % in_row, problem.d_scales->shape[1]);
+  }
+  double scale(std::uint64_t block) const {
+    const Buffer& s = *problem.d_scales;
+    return element_value(s.dtype, load_element(s.bytes, s.dtype, scale_index(block)));
+  }
+  std::span<const Estimate> of_block(std::uint64_t block) const {
+    return std::span(want).subspan(block * problem.d_block(), problem.d_block());
+  }
+};
+
+// Takes one output into account that is one of some numbers, of which `error` says how far it is off.
+void add(Comparison& c, std::uint64_t index, double got, double error, const Allowed& allowed, double& worst) {
+  if (error > c.max_error) c.max_error = error;
+  const bool wrong = !allowed.has(got);
+  if (wrong) ++c.wrong;
+  const double distance = std::abs(got - allowed.value), bound = allowed.bound();
+  const double ratio = wrong ? infinity : bound > 0 ? distance / bound : 0;
+  if (index != 0 && !(ratio > worst)) return;
+  worst = ratio;
+  c.worst = {index};
+  c.got = got, c.want = allowed.value, c.error = distance, c.bound = bound;
+}
+
+// D is right where each element is what rounding makes of a number that the sum may be, under the scale that is there.
+Comparison compare_quantised(const Contract& contract, const Expectation& e, Accumulation accumulation) {
+  const QuantisedProduct product(contract, e, accumulation);
+  const Buffer& d = *product.problem.d;
+  Comparison c;
+  c.expectation = e;
+  c.elements = d.elements();
+  c.argument = product.tolerance.argument;
+  double worst = 0;
+  for (std::uint64_t i = 0; i < c.elements; ++i) {
+    const double scale = product.scale(i / product.problem.d_block());
+    const double got = element_value(d.dtype, load_element(d.bytes, d.dtype, i)) * scale;
+    add(c, i, got, std::abs(got - product.want[i].value), allowed_element(d.dtype, product.want[i], scale), worst);
+  }
+  if (!c.worst.empty()) c.worst = position(c.worst[0], d.shape);
+  c.pass = c.wrong == 0;
+  return c;
+}
+
+Comparison compare_scales(const Contract& contract, const Expectation& e, Accumulation accumulation) {
+  const auto gemm = std::find_if(contract.expectations.begin(), contract.expectations.end(), [&](const Expectation& x) {
+    return x.kind == Expectation::Kind::gemm && x.output == e.a && x.sfd == e.output;
+  });
+  if (gemm == contract.expectations.end())
+    diag::refuse("{} is to hold the scales of {}: a gemm of {} must have \"sfd\": \"{}\"", e.output, e.a, e.a,
+                 e.output);
+  const QuantisedProduct product(contract, *gemm, accumulation);
+  const Buffer& scales = *product.problem.d_scales;
+  Comparison c;
+  c.expectation = e;
+  c.elements = product.blocks();
+  c.argument = product.tolerance.argument;
+  double worst = 0;
+  for (std::uint64_t i = 0; i < c.elements; ++i) {
+    const Allowed allowed = allowed_scale(scales.dtype, product.problem.d->dtype, product.of_block(i));
+    const double got = product.scale(i);
+    add(c, i, got, std::abs(got - allowed.value), allowed, worst);
+  }
+  if (!c.worst.empty()) c.worst = position(product.scale_index(c.worst[0]), scales.shape);
+  c.pass = c.wrong == 0;
+  return c;
+}
+
 Comparison compare_product(const Contract& contract, const Expectation& e, Accumulation accumulation) {
   const GemmProblem p = gemm_problem(contract, e);
+  if (p.d_scales) return compare_quantised(contract, e, accumulation);
   const Product product = product_of(p);
-  Tolerance t = derive_tolerance(p.arithmetic(), accumulation);
-  t.argument += epilogue_argument(p.epilogue) + (p.epilogue.has_steps() ? rounding_tolerance(p.d->dtype).argument : "");
+  Tolerance t = tolerance_of(p, accumulation);
   std::vector<Estimate> want = estimates(p, product, t);
   if (e.rtol > 0) t = set_relative(want, e);
-  const ScalarType accumulate = p.epilogue.has_steps() ? ScalarType::f32 : p.accumulate;
+  const ScalarType accumulate = p.has_steps() ? ScalarType::f32 : p.accumulate;
   Comparison c;
   c.expectation = e;
   c.elements = p.d->elements();
@@ -263,6 +359,14 @@ Comparison compare_copy(const Contract& contract, const Expectation& e) {
   return c;
 }
 
+// A gemm of which some elements can be compared: without a norm, whose rows of A count as a whole, and scales of D; of
+// batches and groups without scales, and without those of whole tiles of B.
+bool can_be_sampled(const Contract& contract, const Expectation& e) {
+  if (e.kind != Expectation::Kind::gemm || e.norm > 0 || !e.sfd.empty()) return false;
+  if (e.sfa.empty()) return true;
+  return contract.at(e.output).shape.size() == 2 && !has_groups(e) && e.block != promoted_block;
+}
+
 }  // namespace
 
 void check_copy(const Buffer& from, const Buffer& to, std::uint64_t zeros_before) {
@@ -293,6 +397,7 @@ Comparison compare(const Contract& contract, const Expectation& e, Accumulation 
     }
     case Expectation::Kind::convolution: return compare_convolution(contract, e, accumulation);
     case Expectation::Kind::swiglu: return compare_composed(contract, e, swiglu_of(contract, e, accumulation));
+    case Expectation::Kind::scales: return compare_scales(contract, e, accumulation);
     case Expectation::Kind::absmax: return compare_composed(contract, e, absmax_of(contract, e, accumulation));
   }
   throw diag::InternalError("an expectation of no kind");
@@ -301,7 +406,7 @@ Comparison compare(const Contract& contract, const Expectation& e, Accumulation 
 Comparison compare_sample(const Contract& contract, const Expectation& e, const Sample& sample,
                           Accumulation accumulation) {
   const Buffer& d = contract.at(e.output);
-  if (e.kind != Expectation::Kind::gemm || d.elements() <= sample.elements) return compare(contract, e, accumulation);
+  if (!can_be_sampled(contract, e) || d.elements() <= sample.elements) return compare(contract, e, accumulation);
   const std::vector<SampleBlock> blocks = choose_blocks(contract, e, sample.elements, sample.seed);
   Comparison all = compare_each(blocks.size(), [&](std::uint64_t i) {
     const Contract part = gemm_of_block(contract, e, blocks[i]);

@@ -16,15 +16,18 @@ using launch::Buffer;
 using launch::Contract;
 using launch::Expectation;
 
-// The gemm of an expectation's A with `b`, and nothing else of it.
-Expectation factor_gemm(const Expectation& e, const std::string& b) {
+// The gemm of an expectation's A with `b` and its scales, if there are any, and nothing else of it.
+Expectation factor_gemm(const Expectation& e, const std::string& b, const std::string& scales = {}) {
   Expectation gemm = e;
   gemm.kind = Expectation::Kind::gemm;
   gemm.b = b;
+  gemm.sfb = scales;
   gemm.c.clear();
-  gemm.block = 0;
+  if (scales.empty()) gemm.block = 0;
   return gemm;
 }
+Expectation gate_gemm(const Expectation& e) { return factor_gemm(e, e.b, e.sfb); }
+Expectation up_gemm(const Expectation& e) { return factor_gemm(e, e.c, e.sfc); }
 
 // A * B^T, and what its f32 sums may be off by before anything becomes of them.
 struct Factor {
@@ -69,14 +72,14 @@ const Buffer& matrix_buffer(const Contract& contract, const std::string& name) {
 }
 
 void check_swiglu(const Contract& contract, const Expectation& e) {
-  gemm_problem(contract, factor_gemm(e, e.b));
-  gemm_problem(contract, factor_gemm(e, e.c));
+  gemm_problem(contract, gate_gemm(e));
+  gemm_problem(contract, up_gemm(e));
 }
 
 Composed swiglu_of(const Contract& contract, const Expectation& e, Accumulation accumulation) {
   check_swiglu(contract, e);
-  const Factor gate = factor_of(contract, factor_gemm(e, e.b), accumulation);
-  const Factor up = factor_of(contract, factor_gemm(e, e.c), accumulation);
+  const Factor gate = factor_of(contract, gate_gemm(e), accumulation);
+  const Factor up = factor_of(contract, up_gemm(e), accumulation);
   const Tolerance output = rounding_tolerance(contract.at(e.output).dtype);
   const Matrix &g = gate.product.value, &u = up.product.value;
   Composed out{{g.rows, g.columns, {}}, {g.rows, g.columns, {}}, {}};

@@ -184,6 +184,16 @@ void apply_scales(Operand& o, const Buffer& scales, std::uint64_t block) {
     }
 }
 
+// An f32 for so many rows and columns.
+void apply_promoted_scales(Operand& o, const Buffer& scales, std::uint64_t rows) {
+  for (std::uint64_t i = 0; i < o.values.at.size(); ++i) {
+    const std::uint64_t row = i / o.values.columns / rows, block = i % o.values.columns / promoted_block;
+    const std::uint64_t word = load_element(scales.bytes, scales.dtype, row * scales.shape[1] + block);
+    o.values.at[i] *= element_value(scales.dtype, word);
+    o.magnitudes.at[i] *= magnitude(scales.dtype, word);
+  }
+}
+
 // Zeros of a sparse A times infinities of B are no NaN: the tensor core never sees those elements of B.
 void skip_unseen(Product& product, const Operand& a, const Operand& b) {
   const std::uint64_t depth = b.values.columns, stored = a.kept.size() / std::max<std::uint64_t>(1, a.values.rows);
@@ -218,6 +228,18 @@ void bound_integers(const GemmProblem& p, const Operand& a, const Operand& b, Pr
     if (product.scale.at[i] <= std::numeric_limits<std::int32_t>::max()) continue;
     value = p.saturate ? clamped_chain(&a.values.at[i / n * p.k()], &b.values.at[i % n * p.k()], p.k(), step)
                        : double(std::int32_t(std::uint32_t(std::int64_t(value))));
+  }
+}
+
+// Each row by the root of the mean square of its row of A.
+void divide_rows(Product& product, const Matrix& a, double norm) {
+  for (std::uint64_t row = 0; row < a.rows; ++row) {
+    double squares = 0;
+    for (std::uint64_t k = row * a.columns; k < (row + 1) * a.columns; ++k) squares += a.at[k] * a.at[k];
+    const double factor = 1 / std::sqrt(squares / double(a.columns) + norm);
+    const std::uint64_t n = product.value.columns;
+    for (std::uint64_t i = row * n; i < (row + 1) * n; ++i)
+      product.value.at[i] *= factor, product.scale.at[i] *= factor;
   }
 }
 
@@ -262,13 +284,19 @@ Operand operand_a(const GemmProblem& p) {
     o.values = expanded(o.values, o.kept);
     o.magnitudes = expanded(o.magnitudes, o.kept);
   }
-  if (p.a.scales) apply_scales(o, *p.a.scales, p.block * (p.sparse() ? 2 : 1));
+  if (p.promoted)
+    apply_promoted_scales(o, *p.a.scales, 1);
+  else if (p.a.scales)
+    apply_scales(o, *p.a.scales, p.block * (p.sparse() ? 2 : 1));
   return o;
 }
 
 Operand operand_b(const GemmProblem& p) {
   Operand o = elements_of(p.b);
-  if (p.b.scales) apply_scales(o, *p.b.scales, p.block * (p.sparse() ? 2 : 1));
+  if (p.promoted)
+    apply_promoted_scales(o, *p.b.scales, promoted_block);
+  else if (p.b.scales)
+    apply_scales(o, *p.b.scales, p.block * (p.sparse() ? 2 : 1));
   return o;
 }
 
@@ -277,6 +305,7 @@ Product product_of(const GemmProblem& p) {
   Product product{multiply_transposed(a.values, b.values), multiply_transposed(a.magnitudes, b.magnitudes)};
   if (p.sparse()) skip_unseen(product, a, b);
   if (p.kind == isa::MmaKind::i8) bound_integers(p, a, b, product);
+  if (p.norm > 0) divide_rows(product, a.values, p.norm);
   double factor = 1;
   for (const Buffer* f : p.factors) factor *= element_value(f->dtype, load_element(f->bytes, f->dtype, 0));
   if (!p.factors.empty())

@@ -88,9 +88,11 @@ void read_launches(const JsonNode& root, Contract& contract) {
 }
 
 // Buffers name others, which may come after them.
-void check_quantisations(const JsonNode& buffers, const Contract& contract) {
+void check_quantisations(const JsonNode& buffers, Contract& contract) {
   for (const launch::Buffer& b : contract.buffers)
     if (b.init.quantised) check_at(buffers.at(b.name.c_str()).at("init"), [&] { check_quantisation(contract, b); });
+  for (const launch::Buffer& b : contract.buffers)
+    if (b.init.quantised) mark_quantised(contract, b);
 }
 
 std::vector<std::string> read_multimem(const JsonNode& node, const Contract& contract) {

@@ -151,6 +151,8 @@ Json gemm_json(const launch::Expectation& e) {
   if (!e.sfa.empty()) j["sfa"] = e.sfa;
   if (!e.sfb.empty()) j["sfb"] = e.sfb;
   if (e.block != 0) j["block"] = e.block;
+  if (!e.sfd.empty()) j["sfd"] = e.sfd;
+  if (e.norm != 0) j["norm"] = e.norm;
   if (!e.metadata.empty()) j["metadata"] = e.metadata;
   if (!e.factors.empty()) j["factors"] = e.factors;
   if (!e.c.empty()) j["c"] = e.c;
@@ -163,6 +165,14 @@ Json gemm_json(const launch::Expectation& e) {
   if (e.saturate) j["saturate"] = true;
   if (e.mma_k != 0) j["mma_k"] = e.mma_k;
   if (e.width != 0) j["width"] = e.width;
+  return j;
+}
+
+Json swiglu_json(const launch::Expectation& e) {
+  Json j = {{"a", e.a}, {"gate", e.b}, {"up", e.c}};
+  if (e.sfa.empty()) return j;
+  j.update({{"sfa", e.sfa}, {"sf_gate", e.sfb}, {"sf_up", e.sfc}, {"block", e.block}});
+  if (e.mma_k != 0) j["mma_k"] = e.mma_k;
   return j;
 }
 
@@ -191,8 +201,9 @@ Json expectation_json(const launch::Expectation& e) {
     case Kind::copy: j["copy"] = e.a; break;
     case Kind::attention: j["attention"] = attention_json(e); break;
     case Kind::convolution: j["convolution"] = {{"weights", e.a}, {"inputs", e.b}, {"sequence", e.sequence}}; break;
-    case Kind::swiglu: j["swiglu"] = {{"a", e.a}, {"gate", e.b}, {"up", e.c}}; break;
+    case Kind::swiglu: j["swiglu"] = swiglu_json(e); break;
     case Kind::absmax: j["absmax"] = {{"a", e.a}, {"b", e.b}, {"block", e.block}}; break;
+    case Kind::scales: j["scales_of"] = e.a; break;
   }
   if (e.zeros_before > 0) j["zeros_before"] = e.zeros_before;
   if (e.rtol > 0) j["rtol"] = e.rtol;

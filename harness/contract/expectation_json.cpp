@@ -37,7 +37,8 @@ launch::Activation read_activation(const JsonNode& node) {
 
 void read_gemm(const JsonNode& node, Expectation& e, const Contract& contract) {
   node.expect_object({"a", "b", "sfa", "sfb", "block", "metadata", "factors", "accumulate", "saturate", "mma_k",
-                      "width", "c", "beta", "bias", "activation", "a_transposed", "b_transposed", "groups", "lengths"});
+                      "width", "c", "beta", "bias", "activation", "a_transposed", "b_transposed", "groups", "lengths",
+                      "sfd", "norm"});
   const auto name = [&](const char* key, std::string& out) {
     node.when(key, [&](const JsonNode& v) { out = read_buffer_name(v, contract).name; });
   };
@@ -47,6 +48,7 @@ void read_gemm(const JsonNode& node, Expectation& e, const Contract& contract) {
   node.when("b_transposed", [&](const JsonNode& v) { e.b_transposed = v.truth(); });
   name("sfa", e.sfa);
   name("sfb", e.sfb);
+  name("sfd", e.sfd);
   name("metadata", e.metadata);
   name("c", e.c);
   name("beta", e.beta);
@@ -54,7 +56,11 @@ void read_gemm(const JsonNode& node, Expectation& e, const Contract& contract) {
   name("groups", e.groups);
   name("lengths", e.lengths);
   node.when("activation", [&](const JsonNode& v) { e.activation = read_activation(v); });
-  node.when("block", [&](const JsonNode& v) { e.block = std::uint32_t(v.whole(16, 32)); });
+  node.when("block", [&](const JsonNode& v) {
+    e.block = std::uint32_t(v.whole(16, promoted_block));
+    if (e.block > 32 && e.block != promoted_block)
+      v.fail("must be a whole number from 16 to 32, or {} with f32 scales; got {}", promoted_block, v.shown());
+  });
   node.when("factors", [&](const JsonNode& v) {
     v.each_element(1, max_factors,
                    [&](std::size_t, const JsonNode& f) { e.factors.push_back(read_buffer_name(f, contract).name); });
@@ -63,6 +69,10 @@ void read_gemm(const JsonNode& node, Expectation& e, const Contract& contract) {
   node.when("saturate", [&](const JsonNode& v) { e.saturate = v.truth(); });
   node.when("mma_k", [&](const JsonNode& v) { e.mma_k = std::uint32_t(v.whole(1, max_mma_k)); });
   node.when("width", [&](const JsonNode& v) { e.width = int(v.whole(1, max_width)); });
+  node.when("norm", [&](const JsonNode& v) {
+    e.norm = v.number();
+    if (!(e.norm > 0)) v.fail("must be above 0: what is added to the mean of squares; got {}", v.shown());
+  });
   check_at(node, [&] {
     if (has_groups(e)) return check_groups(contract, e);
     const auto matrices = batch_size(contract, e);
@@ -110,11 +120,17 @@ void read_attention(const JsonNode& node, Expectation& e, const Contract& contra
 }
 
 void read_swiglu(const JsonNode& node, Expectation& e, const Contract& contract) {
-  node.expect_object({"a", "gate", "up"});
+  node.expect_object({"a", "gate", "up", "sfa", "sf_gate", "sf_up", "block", "mma_k"});
   e.kind = Expectation::Kind::swiglu;
   e.a = read_buffer_name(node.at("a"), contract).name;
   e.b = read_buffer_name(node.at("gate"), contract).name;
   e.c = read_buffer_name(node.at("up"), contract).name;
+  const auto name = [&](const char* key, std::string& to) {
+    node.when(key, [&](const JsonNode& v) { to = read_buffer_name(v, contract).name; });
+  };
+  name("sfa", e.sfa), name("sf_gate", e.sfb), name("sf_up", e.sfc);
+  node.when("block", [&](const JsonNode& v) { e.block = std::uint32_t(v.whole(16, 32)); });
+  node.when("mma_k", [&](const JsonNode& v) { e.mma_k = std::uint32_t(v.whole(1, max_mma_k)); });
   check_at(node, [&] { check_swiglu(contract, e); });
 }
 
@@ -136,6 +152,12 @@ void read_absmax(const JsonNode& node, Expectation& e, const Contract& contract)
   check_at(node, [&] { check_absmax(contract, e); });
 }
 
+// The gemm itself may follow: what it has is asked when the scales are compared.
+void read_scales(const JsonNode& node, Expectation& e, const Contract& contract) {
+  e.kind = Expectation::Kind::scales;
+  e.a = read_buffer_name(node, contract).name;
+}
+
 // What an output can be, and what reads it; `all` is the whole expectation.
 struct Kind {
   const char* name;
@@ -148,7 +170,8 @@ constexpr void read_alone(const JsonNode&, const JsonNode& node, Expectation& e,
 constexpr std::array kinds{
     Kind{"gemm", read_alone<read_gemm>},           Kind{"copy", read_copy},
     Kind{"attention", read_alone<read_attention>}, Kind{"swiglu", read_alone<read_swiglu>},
-    Kind{"absmax", read_alone<read_absmax>},       Kind{"convolution", read_alone<read_convolution>}};
+    Kind{"absmax", read_alone<read_absmax>},       Kind{"convolution", read_alone<read_convolution>},
+    Kind{"scales_of", read_alone<read_scales>}};
 
 // Exactly one of these keys says what the output is.
 const Kind& expectation_kind(const JsonNode& node) {

@@ -66,6 +66,7 @@ Work work_of(const Contract& contract, const Expectation& e) {
     }
     case Kind::swiglu:
       return {2 * product(rows, extent(contract, e.b, 0), depth), 0, "4 * M * N * K, two products", {}};
+    case Kind::scales: return {};
     case Kind::absmax: return {product(rows, extent(contract, e.b, 0), depth), 0, "2 * M * N * K", {}};
     case Kind::convolution:
       return {product(extent(contract, e.a, 1), extent(contract, e.b, 0), rows * extent(contract, e.a, 2)),

@@ -54,6 +54,17 @@ void check_transposed(const GemmProblem& p) {
       refuse("buffer {} is transposed, which goes with no scales, metadata or quantisation", o->elements->name);
 }
 
+// A has a scale for each row and 128 elements of it, B for 128 rows and as many elements.
+void check_promotion(const GemmProblem& p) {
+  const ScalarType a = p.a.elements->dtype, b = p.b.elements->dtype;
+  const std::uint64_t count = (p.k() + promoted_block - 1) / promoted_block;
+  if (isa::bits(a) != 8 || isa::bits(b) != 8 || p.kind != MmaKind::f8f6f4 || p.sparse())
+    refuse("f32 scales go with 8-bit floats; got {} times {}", isa::spelling(a), isa::spelling(b));
+  if (p.block != promoted_block) refuse("f32 scales go with blocks of {}; got {}", promoted_block, p.block);
+  check_promoted_scales(*p.a.scales, p.rows(), count);
+  check_promoted_scales(*p.b.scales, (p.columns() + promoted_block - 1) / promoted_block, count);
+}
+
 std::string_view kind_name(MmaKind kind) { return kind == MmaKind::none ? "no MMA" : isa::spelling(kind); }
 
 void check_scaling(const GemmProblem& p) {
@@ -62,6 +73,7 @@ void check_scaling(const GemmProblem& p) {
   if ((p.a.scales == nullptr) != (p.block == 0))
     refuse("scales need a block of 16 or 32, and a block needs sfa and sfb");
   if (p.block == 0) return;
+  if (p.promoted) return check_promotion(p);
   const auto scaling = isa::block_scaling(p.kind, int(p.block), p.mma_k == isa::mma_k(p.kind, false, true));
   const bool sparse_k96 = p.sparse() && p.mma_k != isa::mma_k(p.kind);
   if (!scaling || scaling->k != p.mma_k || sparse_k96)
@@ -78,6 +90,21 @@ void check_scaling(const GemmProblem& p) {
   // Blocks of 32 are mxf4's and mxf4nvf4's alike, and neither takes ue4m3 with them.
   if (type == ScalarType::ue4m3 && !scaling->ue4m3)
     refuse("buffer {}: ue4m3 scales go with blocks of 16 of e2m1 alone", p.a.scales->name);
+}
+
+// Blocks of D are such that an MMA may take them.
+void check_output(const GemmProblem& p) {
+  if (p.norm > 0 && (p.a.transposed || p.a.scales || p.sparse() || !isa::is_floating(p.a.elements->dtype)))
+    refuse("rows of {} are normed where they are plain floats, contiguous along K", p.a.elements->name);
+  if (!p.d_scales) return;
+  const ScalarType type = p.d->dtype;
+  const std::uint64_t block = p.d_block();
+  check_scales(*p.d_scales, p.rows(), p.columns() / block);
+  const bool fine = p.d_scales->dtype == ScalarType::ue4m3, narrow = isa::is_floating(type) && isa::bits(type) <= 8;
+  if (!narrow || isa::scale_format_code(type) || (fine && type != ScalarType::e2m1))
+    refuse("buffer {}: {} is not quantised with {} scales", p.d->name, isa::spelling(type),
+           isa::spelling(p.d_scales->dtype));
+  if (p.columns() % block != 0) refuse("a block of {} does not divide the {} columns of D", block, p.columns());
 }
 
 void check_sums(const GemmProblem& p) {
@@ -121,6 +148,13 @@ void check_scales(const Buffer& scales, std::uint64_t rows, std::uint64_t count)
                fmt::format("{} scales in each of {} rows", count, rows));
 }
 
+void check_promoted_scales(const Buffer& scales, std::uint64_t rows, std::uint64_t count) {
+  const bool fits = scales.shape.size() == 2 && scales.shape[0] >= rows && scales.shape[1] == count;
+  if (scales.dtype != ScalarType::f32 || !fits)
+    refuse("buffer {}: must be f32 [{} or more, {}], a scale for each block of {}; it is {} [{}]", scales.name, rows, count,
+           promoted_block, isa::spelling(scales.dtype), fmt::join(scales.shape, ", "));
+}
+
 void check_metadata(const Buffer& metadata, MmaKind kind, std::uint64_t rows, std::uint64_t k) {
   if (kind == MmaKind::none) refuse("no MMA multiplies a sparse A of this type");
   if (metadata.dtype != ScalarType::u32 && metadata.dtype != ScalarType::b32)
@@ -138,15 +172,18 @@ void check_factor(const Buffer& factor) {
            fmt::join(factor.shape, ", "));
 }
 
+std::uint64_t GemmProblem::d_block() const { return d_scales->dtype == ScalarType::ue4m3 ? 16 : 32; }
+
 GemmArithmetic GemmProblem::arithmetic() const {
   return {kind,
-          epilogue.has_steps() ? ScalarType::f32 : d->dtype,
+          has_steps() ? ScalarType::f32 : d->dtype,
           products(),
           mma_k,
           accumulate,
           int(factors.size()),
           !isa::is_floating(a.elements->dtype) && !isa::is_floating(b.elements->dtype),
-          width};
+          width,
+          promoted ? block : 0};
 }
 
 GemmProblem gemm_problem(const Contract& contract, const Expectation& e) {
@@ -157,7 +194,8 @@ GemmProblem gemm_problem(const Contract& contract, const Expectation& e) {
   for (const std::string& name : e.factors) p.factors.push_back(&contract.at(name));
   for (const Buffer* matrix : {p.a.elements, p.b.elements, p.d}) check_matrix(*matrix);
   p.block = e.block;
-  p.kind = launch::mma_kind(p.a.elements->dtype, p.b.elements->dtype, e.block, e.mma_k);
+  p.promoted = p.a.scales && p.a.scales->dtype == ScalarType::f32;
+  p.kind = launch::mma_kind(p.a.elements->dtype, p.b.elements->dtype, p.promoted ? 0 : e.block, e.mma_k);
   if (e.mma_k != 0 && p.kind == MmaKind::none)
     refuse("{} times {} is no MMA's, so there is no mma_k", isa::spelling(p.a.elements->dtype),
            isa::spelling(p.b.elements->dtype));
@@ -165,11 +203,14 @@ GemmProblem gemm_problem(const Contract& contract, const Expectation& e) {
   p.accumulate = e.accumulate;
   p.saturate = e.saturate;
   p.width = e.width;
+  p.d_scales = find_or_none(contract, e.sfd);
+  p.norm = e.norm;
   check_transposed(p);
   check_extents(p);
   check_scaling(p);
   if (p.sparse()) check_metadata(*p.a.metadata, p.kind, p.rows(), p.k());
   check_sums(p);
+  check_output(p);
   p.epilogue = {find_or_none(contract, e.c), find_or_none(contract, e.beta), find_or_none(contract, e.bias),
                 e.activation};
   check_epilogue(p.epilogue, p.rows(), p.columns());

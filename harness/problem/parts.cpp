@@ -5,6 +5,7 @@
 #include "harness/problem/element.hpp"
 #include "harness/problem/gemm_problem.hpp"
 #include "ptx/diag/error.hpp"
+#include "ptx/isa/scales.hpp"
 
 namespace kiln::harness {
 namespace {
@@ -24,6 +25,22 @@ Buffer part(const Buffer& whole, std::uint64_t first, std::uint64_t count, std::
   const std::uint64_t each = whole.size() / whole.shape[0];
   out.bytes.assign(whole.bytes.begin() + long(first * each), whole.bytes.begin() + long((first + count) * each));
   return out;
+}
+
+// The scales of one matrix of several, [matrices, R, C, 512]; of an operand without scales nothing.
+void add_scales(Contract& to, const Contract& contract, const std::string& name, std::uint64_t matrix) {
+  if (name.empty()) return;
+  const Buffer& all = contract.at(name);
+  to.buffers.push_back(part(all, matrix, 1, {all.shape.begin() + 1, all.shape.end()}));
+}
+
+void check_scales_of_all(const Contract& contract, const std::string& name, std::uint64_t matrices) {
+  if (name.empty()) return;
+  const Buffer& all = contract.at(name);
+  const bool is_f32 = all.dtype == isa::ScalarType::f32;
+  if (all.shape.size() != (is_f32 ? 3 : 4) || all.shape[0] != matrices)
+    throw diag::InputError(fmt::format("buffer {}: must be the scales of {} matrices, [{}, {}]", name, matrices, matrices,
+                                       is_f32 ? "rows, K blocks" : "row chunks, K chunks, 512"));
 }
 
 // Whole rows and matrices can be cut out.
@@ -52,8 +69,9 @@ std::optional<std::uint64_t> batch_size(const Contract& contract, const Expectat
   for (const Buffer* x : {&a, &b, &d})
     if (x->shape[1] * x->shape[2] * std::uint64_t(isa::bits(x->dtype)) % 8 != 0)
       throw diag::InputError(fmt::format("buffer {}: a matrix of a batch must be whole bytes", x->name));
-  if (!e.sfa.empty() || !e.sfb.empty() || !e.metadata.empty() || !e.c.empty() || !e.bias.empty())
-    throw diag::InputError("a gemm of batches has no scales, metadata, addend or bias");
+  if (!e.metadata.empty() || !e.c.empty() || !e.bias.empty() || !e.sfd.empty() || e.norm > 0)
+    throw diag::InputError("a gemm of batches has no metadata, addend, bias, norm or scales of D");
+  for (const std::string& name : {e.sfa, e.sfb}) check_scales_of_all(contract, name, d.shape[0]);
   return d.shape[0];
 }
 
@@ -63,6 +81,7 @@ Contract matrix_of_batch(const Contract& contract, const Expectation& e, std::ui
     const Buffer& batch = contract.at(name);
     one.buffers.push_back(part(batch, index, 1, {batch.shape[1], batch.shape[2]}));
   }
+  for (const std::string& name : {e.sfa, e.sfb}) add_scales(one, contract, name, index);
   for (const std::string& name : e.factors) one.buffers.push_back(contract.at(name));
   one.expectations = {e};
   return one;
@@ -80,9 +99,11 @@ void check_groups(const Contract& contract, const Expectation& e) {
   if (ends.dtype != isa::ScalarType::u32 || ends.shape.size() != 1 || ends.shape[0] != b.shape[0])
     throw diag::InputError(
         fmt::format("buffer {}: must be a u32 for each of the {} matrices of {}", ends.name, b.shape[0], b.name));
-  if (!e.sfa.empty() || !e.sfb.empty() || !e.metadata.empty() || !e.c.empty() || e.a_transposed || e.b_transposed)
-    throw diag::InputError("a gemm of groups has no scales, metadata, addend or transposed operands");
-  const Contract all = matrices_of_group(contract, e, {0, 0, all_rows(a)});
+  if (!e.metadata.empty() || !e.c.empty() || !e.sfd.empty() || e.norm > 0 || e.a_transposed || e.b_transposed)
+    throw diag::InputError("a gemm of groups has no metadata, addend, norm, scales of D or transposed operands");
+  if (is_batch) check_scales_of_all(contract, e.sfa, b.shape[0]);
+  check_scales_of_all(contract, e.sfb, b.shape[0]);
+  const Contract all = matrices_of_group(contract, e, {0, 0, is_batch ? a.shape[1] : all_rows(a)});
   gemm_problem(all, all.expectations.front());
 }
 
@@ -103,12 +124,13 @@ std::vector<RowGroup> row_groups(const Contract& contract, const Expectation& e)
   }
   const Buffer& ends = contract.at(e.groups);
   const std::uint64_t rows = contract.at(e.a).shape[0];
-  for (std::uint64_t g = 0, first = 0; g < ends.shape[0]; ++g) {
+  for (std::uint64_t g = 0, first = 0, chunk = 0; g < ends.shape[0]; ++g) {
     const std::uint64_t end = load_element(ends.bytes, ends.dtype, g);
     if (end < first || end > rows)
       throw diag::InputError(
           fmt::format("buffer {}: group {} ends at row {}; must be in [{}, {}]", ends.name, g, end, first, rows));
-    if (end > first) out.push_back({g, first, end - first});
+    if (end > first) out.push_back({g, first, end - first, chunk});
+    chunk += isa::scale_row_chunks(end - first);
     first = end;
   }
   return out;
@@ -122,6 +144,19 @@ Contract matrices_of_group(const Contract& contract, const Expectation& e, const
   };
   Contract one;
   one.buffers = {rows(a), part(b, g.index, 1, {b.shape[1], b.shape[2]}), rows(d)};
+  add_scales(one, contract, e.sfb, g.index);
+  if (!e.lengths.empty()) add_scales(one, contract, e.sfa, g.index);
+  if (!e.groups.empty() && !e.sfa.empty()) {
+    const Buffer& all = contract.at(e.sfa);
+    const bool is_f32 = all.dtype == isa::ScalarType::f32;  // a row of them for each of A's
+    const std::uint64_t first = is_f32 ? g.first : g.chunk, count = is_f32 ? g.rows : isa::scale_row_chunks(g.rows);
+    std::vector<std::uint64_t> shape = all.shape;
+    if (shape.empty() || shape[0] < first + count)
+      throw diag::InputError(fmt::format("buffer {}: must have {} {} at least", all.name, first + count,
+                                         is_f32 ? "rows" : "chunks of rows"));
+    shape[0] = count;
+    one.buffers.push_back(part(all, first, count, std::move(shape)));
+  }
   for (const std::string& name : e.factors) one.buffers.push_back(contract.at(name));
   if (!e.bias.empty()) one.buffers.push_back(contract.at(e.bias));
   one.expectations = {e};

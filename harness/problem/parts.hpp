@@ -3,7 +3,8 @@
 // A gemm of batches: A, B and D have three extents, of which the first counts matrices, and D[i] = A[i] * B[i]^T.
 // A grouped gemm: the rows of A and D fall into groups, each of which is multiplied by a matrix of its own,
 // D[rows of g] = A[rows of g] * B[g]^T. Groups follow one another in the rows of a matrix, and a list says where each
-// ends; or they are a batch, and a list says how many rows of each matrix count.
+// ends; or they are a batch, and a list says how many rows of each matrix count. Scales of groups that follow one
+// another begin with a chunk of their own for each group.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 namespace kiln::harness {
 
 /// How many matrices a batch has; nothing for a gemm of plain matrices. Throws InputError where A, B and D do not
-/// agree, and for what no batch has: scales, metadata, quantisation, an addend, a bias.
+/// agree, and for what no batch has: metadata, quantisation, an addend, a bias, a norm, scales of D.
 std::optional<std::uint64_t> batch_size(const launch::Contract&, const launch::Expectation&);
 
 /// The contract of one matrix of a batch: A, B, D and the factors, with its bytes where there are any.
@@ -25,6 +26,7 @@ launch::Contract matrix_of_batch(const launch::Contract&, const launch::Expectat
 struct RowGroup {
   std::uint64_t index = 0;  // of the matrix
   std::uint64_t first = 0, rows = 0;  // first: among the rows of all matrices
+  std::uint64_t chunk = 0;            // of scales, with which those of its rows begin where groups follow one another
 };
 
 /// Whether a gemm is one of groups.
@@ -33,7 +35,7 @@ inline bool has_groups(const launch::Expectation& e) { return !e.groups.empty() 
 std::vector<std::uint64_t> place_in_groups(const launch::Buffer& d, std::uint64_t row, std::uint64_t column);
 
 /// Throws InputError where A, B, D and the ends of the groups do not agree, for arithmetic that no MMA has, and for
-/// what no grouped gemm has: scales, metadata, quantisation, an addend, transposed operands.
+/// what no grouped gemm has: metadata, quantisation, an addend, a norm, scales of D, transposed operands.
 void check_groups(const launch::Contract&, const launch::Expectation&);
 
 /// The groups that have rows. Throws InputError where ends are not in order, and where ends or lengths are beyond the

@@ -134,15 +134,6 @@ double largest(const std::vector<double>& numbers) {
 
 double greatest_value(ScalarType type) { return element_value(type, num::format_of(type).max_finite()); }
 
-// The scale of a block whose largest magnitude is `most`, as a word. ue8m0: OCP Microscaling Formats 1.0, section 6.3.
-// Zeros have a scale of 1, which they may share with anything.
-std::uint64_t scale_word(ScalarType scale, ScalarType element, double most) {
-  if (scale == ScalarType::ue4m3) return num::encode(scale, most / greatest_value(element), num::Rounding::rn, true);
-  const num::Format f = num::format_of(scale);
-  const int exponent = most == 0 ? 0 : std::ilogb(most) - num::format_of(element).emax();
-  return num::encode(scale, std::ldexp(1, std::clamp(exponent, f.emin(), f.emax())), num::Rounding::rz, true);
-}
-
 // Half of a sparse A, chosen by magnitude, and the metadata that says which half. PTX ISA "Sparse matrices".
 
 // What is kept or dropped as one: an element, or a pair of them where four bits of metadata are about eight elements.
@@ -252,6 +243,14 @@ class Quantiser {
 
 }  // namespace
 
+// ue8m0: OCP Microscaling Formats 1.0, section 6.3. Zeros have a scale of 1, which they may share with anything.
+std::uint64_t scale_word(ScalarType scale, ScalarType element, double most) {
+  if (scale == ScalarType::ue4m3) return num::encode(scale, most / greatest_value(element), num::Rounding::rn, true);
+  const num::Format f = num::format_of(scale);
+  const int exponent = most == 0 ? 0 : std::ilogb(most) - num::format_of(element).emax();
+  return num::encode(scale, std::ldexp(1, std::clamp(exponent, f.emin(), f.emax())), num::Rounding::rz, true);
+}
+
 void check_quantisation(const Contract& contract, const Buffer& b) {
   const Quantisation& q = *b.init.quantised;
   const auto kind = isa::type_class(b.dtype);
@@ -268,10 +267,14 @@ void check_quantisation(const Contract& contract, const Buffer& b) {
   if (!q.metadata.empty()) check_metadata(*contract.find(q.metadata), kind_of(b), b.shape[0], 2 * b.shape[1]);
 }
 
+void mark_quantised(Contract& contract, const Buffer& b) {
+  for (const std::string& name : targets(*b.init.quantised)) contract.at(name).init.kind = Kind::quantised;
+}
+
 void fill_quantised(Contract& contract, Buffer& b, const std::string& folder) {
   check_quantisation(contract, b);
   const Quantisation& q = *b.init.quantised;
-  for (const std::string& name : targets(q)) contract.find(name)->init.kind = Kind::quantised;
+  mark_quantised(contract, b);
   b.exact = source_numbers(b, folder);
   b.bytes.assign(b.size(), 0);
   Buffer* metadata = q.metadata.empty() ? nullptr : contract.find(q.metadata);

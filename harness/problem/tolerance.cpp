@@ -61,6 +61,19 @@ Tolerance of_mmas(const GemmArithmetic& g) {
   return t;
 }
 
+// Blocks of MMAs, each then scaled by two rounded products, and added by an fma.
+Tolerance of_blocks(const GemmArithmetic& g) {
+  GemmArithmetic block = g;
+  block.products = std::min(g.promoted, g.products);
+  const std::uint64_t count = (g.products + g.promoted - 1) / g.promoted;
+  Tolerance t = of_mmas(block);
+  const double steps = double(count) + 2;
+  t.of_scale += second_order * steps * f32_rounding;
+  t.absolute = t.absolute * double(count) + double(count) * f32_least;
+  t.argument += fmt::format(" in each block; then {} blocks scaled and added in f32, {} * 2^-24", count, count + 2);
+  return t;
+}
+
 void add_rounding(Tolerance& t, ScalarType output) {
   const num::Format f = num::format_of(output);
   t.of_result += std::ldexp(1, -f.fraction_bits - 1);
@@ -93,11 +106,18 @@ Tolerance derive_tolerance(const GemmArithmetic& g, Accumulation accumulation) {
   const bool half = g.accumulate == ScalarType::f16;
   // No f16 accumulator has a fast path, so a simulation that need not be exact rounds it all the same.
   const bool chain = g.kind == MmaKind::none || (accumulation == Accumulation::f32_chain && !half);
-  Tolerance t = chain ? of_chain(g) : of_mmas(g);
+  Tolerance t = chain ? of_chain(g) : g.promoted != 0 ? of_blocks(g) : of_mmas(g);
   add_factors(t, g.factors);
   if (rounds && isa::bits(g.output) < 32 && !(half && g.output == ScalarType::f16 && g.factors == 0))
     add_rounding(t, g.output);
   return t;
+}
+
+// A root has half the relative error of what it is of.
+void add_norm(Tolerance& t, std::uint64_t squares) {
+  const double of_mean = double(squares + 2) * f32_rounding;
+  t.of_result += second_order * (of_mean / 2 + rsqrt_error + f32_rounding);
+  t.argument += fmt::format("; then / sqrt(mean of {} squares), ({} * 2^-25 + 2^-22) of |D|", squares, squares + 4);
 }
 
 Tolerance rounding_tolerance(ScalarType output) {

@@ -15,9 +15,10 @@ struct Estimate {
 };
 
 /// The errors of one f32 instruction each, as parts of its result: add, mul and fma round to nearest;
-/// ex2.approx.ftz.f32 and rcp.approx.ftz.f32 are what the PTX ISA allows them, and so is lg2.approx.ftz.f32, but for
-/// arguments between 1/2 and 2, of which it is no part of the result.
-inline constexpr double f32_rounding = 0x1p-24, ex2_error = 0x1p-22, rcp_error = 0x1p-23, lg2_error = 0x1p-22;
+/// ex2.approx.ftz.f32, rcp.approx.ftz.f32 and rsqrt.approx.ftz.f32 are what the PTX ISA allows them, and so is
+/// lg2.approx.ftz.f32, but for arguments between 1/2 and 2, of which it is no part of the result.
+inline constexpr double f32_rounding = 0x1p-24, ex2_error = 0x1p-22, rcp_error = 0x1p-23, rsqrt_error = 0x1p-22;
+inline constexpr double lg2_error = 0x1p-22;
 /// The least step of f32, and what .ftz takes for zero: less than the least normal number.
 inline constexpr double f32_least = 0x1p-149, f32_flushed = 0x1p-126;
 /// Covers the second-order terms of a bound and the f64 rounding of the reference itself.
@@ -45,6 +46,7 @@ struct GemmArithmetic {
   int factors = 0;  // f32 factors at the end, each a rounded product
   bool integers = false;
   int width = 0;  // terms and sum are cut at 2^-width of the largest; 0: as tcgen05.mma does
+  std::uint64_t promoted = 0;  // products of a block whose sum is scaled, and added to those before, in f32; 0: none
 };
 
 /// The bound for sums that MMAs of one kind form and f32 or f16 accumulators hold, rounded to nearest even into
@@ -55,6 +57,10 @@ struct GemmArithmetic {
 /// ceil(K/K') * (2^-23 + (K' + 1) * 2^-25) * S, in any order of k. The fp4 kinds cut K'/16 groups and the accumulator
 /// at 2^-35 of the largest product of scales. An f16 accumulator is rounded to nearest (2^-11). Integers are exact.
 Tolerance derive_tolerance(const GemmArithmetic&, Accumulation = Accumulation::tensor_core);
+
+/// What division by the root of the mean of so many squares adds: their f32 sum, the mean, rsqrt.approx and the
+/// product.
+void add_norm(Tolerance&, std::uint64_t squares);
 
 /// The rounding of a number to a type, where it has fewer than 32 bits: `of_scale` is 1, so what goes in as a scale is
 /// what the number may be off by already.

@@ -69,6 +69,7 @@ Json comparison_json(const harness::Comparison& c) {
     case Kind::attention: j["attention"] = {{"q", e.a}, {"k", e.b}, {"v", e.c}}; break;
     case Kind::convolution: j["convolution"] = {{"weights", e.a}, {"inputs", e.b}, {"sequence", e.sequence}}; break;
     case Kind::swiglu: j["swiglu"] = {{"a", e.a}, {"gate", e.b}, {"up", e.c}}; break;
+    case Kind::scales: j["scales_of"] = e.a; break;
     case Kind::absmax: j["absmax"] = {{"a", e.a}, {"b", e.b}, {"block", e.block}}; break;
   }
   j.update({{"pass", c.pass},

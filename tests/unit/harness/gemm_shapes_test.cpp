@@ -107,7 +107,8 @@ TEST_CASE("batches that do not agree, and what no batch has, are refused") {
           c.buffers[1].shape = {2, n, k};
         }) == "D is a batch of 3 matrices; B must be one too");
   CHECK(refusal([](Contract& c) { c.buffers[0].shape = {m, k}; }) == "D is a batch of 3 matrices; A must be one too");
-  CHECK(contains(refusal([](Contract& c) { c.expectations[0].bias = "A"; }), "no scales, metadata, addend or bias"));
+  CHECK(contains(refusal([](Contract& c) { c.expectations[0].bias = "A"; }),
+                 "no metadata, addend, bias, norm or scales of D"));
   CHECK(contains(refusal([](Contract& c) { c.buffers[0].init.quantised = launch::Quantisation{}; }), "not quantised"));
 }
 

@@ -126,7 +126,7 @@ TEST_CASE("groups that do not agree with the matrices, and what no group has, ar
   CHECK(contains(refusal([](Contract& c) { c.buffers[3].shape = {2}; }),
                  "must be a u32 for each of the 3 matrices of B"));
   CHECK(contains(refusal([](Contract& c) { c.buffers[1].shape = {3 * n, k}; }), "must have 3 extents"));
-  CHECK(contains(refusal([](Contract& c) { c.expectations[0].a_transposed = true; }), "no scales, metadata, addend"));
+  CHECK(contains(refusal([](Contract& c) { c.expectations[0].a_transposed = true; }), "no metadata, addend, norm"));
   CHECK(contains(refusal([](Contract& c) { c.buffers[0].init.quantised = launch::Quantisation{}; }), "not quantised"));
 }
 

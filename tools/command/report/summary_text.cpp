@@ -105,6 +105,7 @@ std::string formula(const launch::Expectation& e) {
     case Kind::convolution:
       return fmt::format("{} = {} convolved with {} in sequences of {}", e.output, e.b, e.a, e.sequence);
     case Kind::swiglu: return fmt::format("{} = silu({} * {}^T) * ({} * {}^T)", e.output, e.a, e.b, e.a, e.c);
+    case Kind::scales: return fmt::format("{} = the scales of {}", e.output, e.a);
     case Kind::absmax: return fmt::format("{} = max |{} * {}^T| of each {} columns", e.output, e.a, e.b, e.block);
   }
   return e.output;

@@ -1,0 +1,214 @@
+// Groups of rows in e4m3 with f32 scales, one for 128 elements of a row of A and one for 128 x 128 elements of B: the
+// tensor core sums up a block of 128 along K, eight warps scale the sums and add them in registers, each warpgroup half
+// of the columns. Scales are loaded a block before they are needed. Groups follow one another, or have room of their
+// own, as in kernels/grouped.cpp.
+#include "kernels/by_hand.hpp"
+
+#include "kernels/groups.hpp"
+
+namespace kiln::kernels {
+
+using namespace kiln::dsl;
+
+namespace {
+
+constexpr int M = 128, N = 128, K = 128, stages = 6, accumulators = 4, chunk = 32;
+constexpr int a = 0, b = 1;  // places in a slot
+using Mma = tcgen05_mma<kind_f8f6f4, e4m3, e4m3, f32, M, N>;
+using ATile = Mma::ATile<K, K_major, swizzle_128B>;
+using BTile = Mma::BTile<K, K_major, swizzle_128B>;
+using MatricesMap = TensorMapHandle<e4m3, 3>;
+using Promoters = Warpgroups<2>;
+
+constexpr auto grouped_list =
+    parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<MatricesMap>(), "SFA"_arg.is<Pointer<f32>>(),
+               "SFB"_arg.is<Pointer<f32>>(), "D"_arg.is<Pointer<bf16>>(), "ends"_arg.is<Pointer<u32>>(),
+               "groups"_arg.is<u32>(), "row_tiles"_arg.is<u32>(), "n"_arg.is<u32>(), "k_blocks"_arg.is<u32>());
+constexpr auto masked_list =
+    parameters("A"_arg.is<MatricesMap>(), "B"_arg.is<MatricesMap>(), "SFA"_arg.is<Pointer<f32>>(),
+               "SFB"_arg.is<Pointer<f32>>(), "D"_arg.is<Pointer<bf16>>(), "lengths"_arg.is<Pointer<u32>>(),
+               "m"_arg.is<u32>(), "n"_arg.is<u32>(), "k_blocks"_arg.is<u32>());
+
+// Where a thread's row of a tile lies: of all rows, and whether it is there; the tile's columns and scales of B.
+struct Place {
+  U32 row;
+  Pred is_there;
+  U32 column;
+  U32 scales_of_b;  // which row of them
+};
+
+// The slots, the sums of blocks, and what becomes of both for a tile.
+struct Blocks {
+  Ring<stages, ATile, BTile> in;
+  AccumulatorRing<accumulators, Mma> sums;
+  U32 k_blocks, n;
+  Pointer<f32> sfa, sfb;
+  Pointer<bf16> d;
+
+  template <class Given>
+  Blocks(KernelBuilder& gemm, const Given& given)
+      : in(gemm.ring<stages, ATile, BTile>("in")),
+        sums(gemm.accumulator_ring<accumulators, Mma>("blocks")),
+        k_blocks(given["k_blocks"_arg]),
+        n(given["n"_arg]),
+        sfa(given["SFA"_arg]),
+        sfb(given["SFB"_arg]),
+        d(given["D"_arg]) {}
+
+  void multiply(Thread& t) {
+    t.loop(k_blocks, [&](U32) {
+      const auto slot = in.wait(t);
+      const auto block = sums.acquire(t);
+      t.mma_tiles<Mma>(block.sums, slot.get<a>(), slot.get<b>(), accumulate(false));
+      t.commit(slot.empty);
+      t.commit(block.full);
+    });
+  }
+
+  void promote(Promoters& g, const Place& at) {
+    constexpr int half = N / 2;
+    const U64 of_a = sfa.at(multiply_wide(select(at.is_there, at.row, 0), k_blocks)),
+              of_b = sfb.at(multiply_wide(at.scales_of_b, k_blocks));
+    const auto scale_of = [&](const U64& of, const U32& block) {
+      return g.ld_global_f32(of + multiply_wide(block, 4));
+    };
+    auto next_a = g.var(g.ld_global_f32(of_a)), next_b = g.var(g.ld_global_f32(of_b));
+    auto total = g.vars<half>(0.0f);
+    g.loop(k_blocks, [&](U32 i) {
+      const F32 scale = next_a * next_b;
+      const U32 next = min(i + 1, k_blocks - 1);
+      next_a = scale_of(of_a, next);
+      next_b = scale_of(of_b, next);
+      const auto block = sums.wait(g);
+      for (int c = 0; c < half; c += chunk) {
+        const auto part = g.wait(g.load(g.share(block.sums).columns<chunk>(c)));
+        if (c + chunk == half) sums.release(g, block);
+        for (int j = 0; j < chunk; ++j) total[c + j] = fma(part[j], scale, total[c + j]);
+      }
+    });
+    const U32 column = at.column + g.share<N>();
+    const U32 left = select(at.is_there, select(column < n, n - column, 0), 0);
+    g.store_global(d.at(multiply_wide(at.row, n) + widen(column)), cvt<bf16>(total.registers()), left);
+  }
+};
+
+}  // namespace
+
+Kernel gemm_e4m3_grouped(Target target, const Sizes&) {
+  KernelBuilder gemm("gemm_e4m3_grouped", target, warps<10>);
+  gemm.minnctapersm(1);  // its ring takes the shared memory of an SM
+  const auto given = declare(gemm, grouped_list);
+  const Groups groups{given["ends"_arg], given["groups"_arg]};
+  Blocks blocks(gemm, given);
+  const U32 column_tiles = gemm.ceil_div(blocks.n, N);
+  // Columns first: a CTA comes to the groups in their order.
+  auto tiles = gemm.tiles(static_schedule, column_tiles, given["row_tiles"_arg]);
+
+  gemm.role("load", warp<8>.elect(), [&](Thread t) {
+    t.loop(tiles, [&](TilePlace tile) {
+      const Groups::Tile at = groups.tile(t, tile.column, M);
+      t.loop(blocks.k_blocks, [&](U32 i) {
+        const auto slot = blocks.in.acquire(t);
+        t.tma_load(slot.get<a>(), given["A"_arg].at(at.first + at.row, i * K), slot.full);
+        t.tma_load(slot.get<b>(), given["B"_arg].at(i * K, tile.row * N, at.group), slot.full);
+      });
+    });
+  });
+  gemm.role("multiply", warp<9>.elect(), [&](Thread t) { t.loop(tiles, [&](TilePlace) { blocks.multiply(t); }); });
+  gemm.role("promote", warpgroups<0, 2>, [&](Promoters& g) {
+    g.loop(tiles, [&](TilePlace tile) {
+      const Groups::Tile at = groups.tile(g, tile.column, M);
+      const U32 in_group = at.row + g.row();
+      blocks.promote(g, {at.first + in_group, in_group < at.rows, tile.row * N, at.group * column_tiles + tile.row});
+    });
+  });
+  return gemm.build();
+}
+
+Kernel gemm_e4m3_masked(Target target, const Sizes&) {
+  KernelBuilder gemm("gemm_e4m3_masked", target, warps<10>);
+  gemm.minnctapersm(1);
+  const auto given = declare(gemm, masked_list);
+  Blocks blocks(gemm, given);
+  const U32 column = gemm.ctaid.x, row = gemm.ctaid.y, group = gemm.ctaid.z;  // of tiles
+  // Ends the roles of a tile without rows.
+  const auto rows_of = [&](auto& scope) {
+    const U32 rows = scope.ld_global(given["lengths"_arg].at(widen(group)));
+    scope.exit_when(row * M >= rows);
+    return rows;
+  };
+
+  gemm.role("load", warp<8>.elect(), [&](Thread t) {
+    (void)rows_of(t);
+    t.loop(blocks.k_blocks, [&](U32 i) {
+      const auto slot = blocks.in.acquire(t);
+      t.tma_load(slot.get<a>(), given["A"_arg].at(i * K, row * M, group), slot.full);
+      t.tma_load(slot.get<b>(), given["B"_arg].at(i * K, column * N, group), slot.full);
+    });
+  });
+  gemm.role("multiply", warp<9>.elect(), [&](Thread t) {
+    (void)rows_of(t);
+    blocks.multiply(t);
+  });
+  gemm.role("promote", warpgroups<0, 2>, [&](Promoters& g) {
+    const U32 rows = rows_of(g), in_group = row * M + g.row();
+    blocks.promote(g, {group * given["m"_arg] + in_group, in_group < rows, column * N, group * gemm.nctaid.x + column});
+  });
+  return gemm.build();
+}
+
+namespace {
+
+constexpr std::uint64_t k_multiple = 16;  // rows of whole 16 bytes
+
+// A matrix of B for each group, and the scales, drawn.
+launch::Contract grouped_buffers(const GemmSizes& s, std::uint64_t groups) {
+  launch::Contract c = gemm_buffers(s, e4m3::scalar, e4m3::scalar, bf16::scalar);
+  const auto scales = [&](const char* name, std::uint64_t rows, std::uint64_t seed) {
+    launch::Buffer drawn = matrix(name, f32::scalar, rows, pieces(s.k, K));
+    drawn.init.kind = launch::Init::Kind::uniform;
+    drawn.init.low = 0.5, drawn.init.high = 2, drawn.init.seed = seed;
+    return drawn;
+  };
+  c.at("B") = of_each(c.at("B"), groups);
+  c.buffers.push_back(scales("SFA", s.m, 3));
+  c.buffers.push_back(of_each(scales("SFB", pieces(s.n, N), 4), groups));
+  launch::Expectation& e = c.expectations.front();
+  e.sfa = "SFA", e.sfb = "SFB";
+  e.block = K;
+  return c;
+}
+
+}  // namespace
+
+launch::Contract gemm_e4m3_grouped_problem(const Kernel& kernel, const Sizes& sizes) {
+  const GemmSizes s = gemm_sizes(sizes, k_multiple);
+  const std::uint64_t groups = groups_of(sizes), row_tiles = most_row_tiles(s.m, groups, M);
+  launch::Contract c = grouped_buffers(s, groups);
+  add_workspace(c, "ends", isa::ScalarType::u32, groups, launch::Init::Kind::values).init.values = ends_of(s.m, groups);
+  c.expectations.front().groups = "ends";
+  const launch::Dim3 grid = persistent_grid(sizes, row_tiles * pieces(s.n, N), 1);
+  launch_kernel(c, kernel, grouped_list, grid, "A"_arg = GlobalTensor{"A", s.m, s.k},
+                "B"_arg = batched_map(tensor_map<BTile>({"B", s.n, s.k}), groups), "SFA"_arg = "SFA", "SFB"_arg = "SFB",
+                "D"_arg = "D", "ends"_arg = "ends", "groups"_arg = groups, "row_tiles"_arg = row_tiles, "n"_arg = s.n,
+                "k_blocks"_arg = pieces(s.k, K));
+  return c;
+}
+
+launch::Contract gemm_e4m3_masked_problem(const Kernel& kernel, const Sizes& sizes) {
+  const GemmSizes s = gemm_sizes(sizes, k_multiple);
+  const std::uint64_t groups = groups_of(sizes);
+  launch::Contract c = grouped_buffers(s, groups);
+  for (const char* rows : {"A", "D", "SFA"}) c.at(rows) = of_each(c.at(rows), groups);
+  add_workspace(c, "lengths", isa::ScalarType::u32, groups, launch::Init::Kind::values).init.values =
+      lengths_of(s.m, groups);
+  c.expectations.front().lengths = "lengths";
+  launch_kernel(c, kernel, masked_list, masked_grid(s, groups, M, N),
+                "A"_arg = batched_map(tensor_map<ATile>({"A", s.m, s.k}), groups),
+                "B"_arg = batched_map(tensor_map<BTile>({"B", s.n, s.k}), groups), "SFA"_arg = "SFA", "SFB"_arg = "SFB",
+                "D"_arg = "D", "lengths"_arg = "lengths", "m"_arg = s.m, "n"_arg = s.n,
+                "k_blocks"_arg = pieces(s.k, K));
+  return c;
+}
+
+}  // namespace kiln::kernels
