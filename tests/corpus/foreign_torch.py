@@ -48,7 +48,10 @@ def pretend():
     torch.cuda.synchronize = lambda *_: None
     torch.cuda.is_current_stream_capturing = lambda: False
     torch.cuda.current_stream = lambda *_: types.SimpleNamespace(cuda_stream=0, device=GPU)
+    torch.cuda.default_stream = torch.cuda.current_stream
+    torch.Tensor.cuda = lambda self, *_, **__: self
     torch.cuda.set_device = lambda *_: None
+    torch.cuda._exchange_device = torch.cuda._maybe_exchange_device = lambda *_: 0
     torch.Tensor.is_cuda = property(lambda self: True)
     torch.Tensor.device = property(lambda self: GPU)
     torch.Tensor.__dlpack_device__ = lambda self: (foreign_tensor.CUDA, 0)
