@@ -143,7 +143,7 @@ class GradientOfKeys {
 };
 
 template <class Rows>
-Kernel build_kv(Target target) {
+Kernel build(Target target) {
   KernelBuilder attention("attention_wgmma_backward_kv", target, warps<4 * (groups + 1)>);
   attention.minnctapersm(1);
   const auto given = declare(attention, kv_list);
@@ -220,7 +220,7 @@ launch::Contract kv_problem(const Kernel& kernel, const Sizes& sizes) {
 }  // namespace
 
 Kernel attention_wgmma_backward_kv(Target target, const Sizes& sizes) {
-  return is_causal(sizes) ? build_kv<RowsFromNow>(target) : build_kv<AllRows>(target);
+  return is_causal(sizes) ? build<RowsFromNow>(target) : build<AllRows>(target);
 }
 launch::Contract attention_wgmma_backward_kv_problem(const Kernel& kernel, const Sizes& sizes) {
   return is_causal(sizes) ? causal_problem(kv_problem, kernel, sizes) : kv_problem(kernel, sizes);

@@ -125,7 +125,7 @@ class GradientOfRows {
 };
 
 template <class Visible>
-Kernel build_q(Target target) {
+Kernel build(Target target) {
   KernelBuilder attention("attention_wgmma_backward_q", target, warps<4 * (groups + 1)>);
   attention.minnctapersm(1);
   const auto given = declare(attention, q_list);
@@ -197,7 +197,7 @@ launch::Contract q_problem(const Kernel& kernel, const Sizes& sizes) {
 std::span<const SizeOption> attention_wgmma_backward_options() { return backward_options; }
 
 Kernel attention_wgmma_backward_q(Target target, const Sizes& sizes) {
-  return is_causal(sizes) ? build_q<KeysSoFar>(target) : build_q<AllKeys>(target);
+  return is_causal(sizes) ? build<KeysSoFar>(target) : build<AllKeys>(target);
 }
 launch::Contract attention_wgmma_backward_q_problem(const Kernel& kernel, const Sizes& sizes) {
   return is_causal(sizes) ? causal_problem(q_problem, kernel, sizes) : q_problem(kernel, sizes);
