@@ -57,8 +57,13 @@ struct Given {
       case Opcode::multimem_ld_reduce:
       case Opcode::multimem_st:
       case Opcode::multimem_red: return true;
+      case Opcode::prefetch: return !has_word("tensormap");
       default: return false;
     }
+  }
+  bool has_word(std::string_view word) const {
+    const auto& words = op.modifiers.others;
+    return std::find(words.begin(), words.end(), word) != words.end();
   }
   bool is_too_narrow() const {
     const ir::Argument* base = address_base(code, a);
