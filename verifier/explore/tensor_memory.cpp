@@ -83,14 +83,18 @@ void TensorMemory::touch(const Turn& t, EventId id, std::uint32_t cta, const Foo
   const std::uint32_t end = first + std::uint32_t(print.columns.count) + std::uint32_t(place.largest() - address);
   const bool may = !place.value();  // it is not known which columns it touches
   t.s.events[id].is_uncertain |= may;
-  int from = 0, until = isa::tmem_lanes / tensor_block_lanes;
+  const int block_of_address = int(address >> 16 & (isa::tmem_lanes - 1)) / tensor_block_lanes;
+  int from = 0, until = isa::tmem_lanes / tensor_block_lanes, step = 1;
   if (print.role == Footprint::Role::data) {
-    const int lane = int(address >> 16 & (isa::tmem_lanes - 1));
-    from = lane / tensor_block_lanes;
+    from = block_of_address;
     until = from + (print.half_lanes ? 1 : 2);
+  } else if (print.half_lanes) {
+    // 16 of each 32 lanes: another accumulator may lie in the others, in the same columns.
+    from = block_of_address % 2;
+    step = 2;
   }
   check_columns(t, cta, first, end, may);
-  for (int block = from; block < until; ++block) memory_.touch(t, id, {cta, block}, first, end, t.lanes);
+  for (int block = from; block < until; block += step) memory_.touch(t, id, {cta, block}, first, end, t.lanes);
 }
 
 // tcgen05.mma, cp and shift: operands are read and D is written some time later, in the order of issue.
