@@ -44,6 +44,7 @@ Deal deal_of(const Tiling& t, const Chip& chip) {
 // The bytes of operands that HBM gives, and those that all CTAs load.
 struct Traffic {
   double from_hbm = 0, loaded = 0;
+  double slots = 1;  // that bring them, of all CTAs
 };
 
 // Tiles are walked in bands of rows, column by column. A band's rows of A are read again for each column, all of B for
@@ -52,7 +53,11 @@ Traffic traffic_of(const Tiling& t, const Deal& d, const Chip& chip) {
   constexpr double held = 0.75;  // of L2's reach, by one operand
   const double of_k = double(t.k * t.matrices) / 8, reach = chip[FactId::l2_reach];
   const double a = of_k * double(t.m) * t.a_bits, b = of_k * double(t.n) * t.b_bits * t.products;
-  Traffic traffic{a + b, d.items * d.blocks * double(t.slot_bytes) * t.ctas};
+  // Rows beyond a tensor's end are no bytes.
+  const double there = std::min(double(t.rows), double(t.m)) + t.products * std::min(double(t.columns), double(t.n));
+  const double present = there / double(t.rows + t.products * t.columns);
+  const double slots = d.items * d.blocks * t.ctas;
+  Traffic traffic{a + b, slots * double(t.slot_bytes) * present, slots};
   if (a + b <= reach) return traffic;
   const double rows = pieces(t.m, std::uint64_t(t.rows)), columns = pieces(t.n, std::uint64_t(t.columns));
   const double band = t.rows_together ? std::min(rows, double(t.rows_together)) : rows;
@@ -84,7 +89,10 @@ class Slot {
     const Share share = share_of(chip, sms);
     raise(most_, double(t.slot_bytes) * lines_of_row() / share.ingest_rate, "L2 to the SM");
     const double from_hbm = std::min(1.0, traffic.from_hbm / traffic.loaded);
-    raise(most_, double(t.slot_bytes) * from_hbm / share.hbm_rate, "HBM");
+    const double loaded = traffic.loaded / traffic.slots;
+    // What several CTAs read while it comes, they read one after the other: measured on an H200 alone.
+    const double again = wgmma ? loaded * (1 - from_hbm) / share.ingest_rate : 0;
+    const double hbm = loaded * from_hbm / share.hbm_rate + again;
     if (wgmma) raise(most_, operand_reads() / chip[FactId::shared_rate], "shared memory port");
     // One thread issues the copies of a slot, and one its MMAs, each after a wait.
     raise(most_, 2 * chip[FactId::copy_slots] + load_trip, "instructions of the load role");
@@ -92,11 +100,17 @@ class Slot {
           "instructions of the MMA role");
     // A slot is free again when its MMAs are done, and full when its copies have come.
     arrival_ = double(t.slot_bytes) / share.ingest_rate;
-    const double trip = chip[FactId::load_latency_hbm] + arrival_ + tensor_ + after_ + 2 * chip[FactId::wake];
+    // HBM answers later the more of what it can give is asked of it: measured on an H200 alone.
+    const double queue = wgmma ? std::min(1.0, hbm / std::max(hbm, most_.cycles)) : 0;
+    const double latency = chip[FactId::load_latency_hbm] * (1 + queue);
+    const double trip = latency + arrival_ + tensor_ + after_ + 2 * chip[FactId::wake];
     raise(most_, trip / t.stages, "latency of copies");
+    besides_hbm_ = std::max(most_.cycles, double(t.slot_bytes) / share.own_rate);
+    raise(most_, hbm, "HBM");
   }
 
   double interval() const { return most_.cycles; }
+  double besides_hbm() const { return besides_hbm_; }
   double tensor() const { return tensor_; }
   std::string_view binds() const { return most_.name; }
   /// From the first copy's issue to the first MMA: L2 is cold.
@@ -124,7 +138,9 @@ class Slot {
   double absent_rows() const {
     if (chip_.core != TensorCore::wgmma) return 0;
     const auto missing = [](double tile, double there) { return std::max(0.0, tile - there); };
-    return missing(t_.rows, double(t_.m)) / t_.ctas + t_.products * missing(t_.columns, double(t_.n)) / t_.ctas;
+    const double rows = double(t_.rows + t_.products * t_.columns) / t_.ctas;
+    const double boxes = double(t_.slot_rows) / rows;  // along K
+    return boxes * (missing(t_.rows, double(t_.m)) + t_.products * missing(t_.columns, double(t_.n))) / t_.ctas;
   }
 
   MmaTime mma() const { return mma_time(chip_, t_.kind, false, t_.ctas, t_.rows, t_.columns); }
@@ -143,7 +159,7 @@ class Slot {
   const Tiling& t_;
   const Chip& chip_;
   Bound most_{};
-  double tensor_ = 0, after_ = 0, arrival_ = 0;
+  double tensor_ = 0, after_ = 0, arrival_ = 0, besides_hbm_ = 0;
 };
 
 // Bringing a tile's sums to global memory, by four warps with 32 rows each. Sums of wgmma are registers of the warps
@@ -202,7 +218,8 @@ class Epilogue {
   }
   double partial_sums() const {
     constexpr int columns = 32;
-    const double lines = double(t_.columns) / 4 * warps * 4 * chip_[FactId::store_line];
+    const double line = std::max(chip_[FactId::store_line], d_sms_ / chip_[FactId::store_lines_all]);
+    const double lines = double(t_.columns) / 4 * warps * 4 * line;
     return std::max(lines, all_columns() / columns * (load_chunk(columns) + columns * column_slots));
   }
   // The last CTA of a tile, or of a group of its parts, reads the parts, 32 columns of a row at a time; then the last
@@ -210,20 +227,22 @@ class Epilogue {
   double reduction() const {
     constexpr int most_in_a_row = 8, columns = 32;
     constexpr double read_rate = 48;  // bytes a cycle, of one SM's warpgroup
+    constexpr double sum_trip = 100;  // cycles of the instructions between a load and the next one
     if (t_.all_add) {
       // Of its slice each reads all parts, four columns of a row at a time, some of them at once.
       const double splits = double(t_.splits), of_slice = isa::tmem_lanes * double(t_.columns) * 4;
-      const double in_turn = std::ceil(double(t_.columns) / 4 / splits) * std::ceil(splits / most_in_a_row) *
-                             chip_[FactId::l2_latency];
-      return chip_[FactId::fence_wide] + 3 * chip_[FactId::l2_latency] + std::max(of_slice / read_rate, in_turn);
+      const double at_once = t_.columns <= 128 ? 16 : 8;
+      const double in_turn = std::ceil(double(t_.columns) / 4 / splits) * std::ceil(splits / at_once) *
+                             (chip_[FactId::l2_latency] + sum_trip);
+      return chip_[FactId::fence_wide] + 3 * chip_[FactId::l2_latency] + of_slice / read_rate + in_turn;
     }
     const double splits = double(t_.splits), group = splits > most_in_a_row ? std::ceil(std::sqrt(splits)) : splits;
     const double levels = splits > most_in_a_row ? 2 : 1,
                  read = levels > 1 ? group + std::ceil(splits / group) : splits;
     const double bytes = isa::tmem_lanes * double(t_.columns) * 4;
-    const double in_turn = t_.columns / columns * chip_[FactId::l2_latency];
+    const double in_turn = t_.columns / columns * (chip_[FactId::l2_latency] + sum_trip);
     return levels * (chip_[FactId::fence_wide] + 2 * chip_[FactId::l2_latency]) +
-           read * std::max(bytes / read_rate, in_turn);
+           read * (bytes / read_rate + in_turn);
   }
 
   const Tiling& t_;
@@ -235,7 +254,10 @@ class Epilogue {
 // Barriers, mbarriers and tensor memory, before the first copy.
 double set_up(const Tiling& t, const Chip& chip) {
   constexpr double instructions = 200;
-  const double pair = t.ctas > 1 ? 2 * chip[FactId::cluster_barrier] : 0;
+  constexpr double end_of_pair = 1200;  // CTAs of wgmma end together, and start later: measured on an H200
+  const double pair = t.ctas > 1 ? 2 * chip[FactId::cluster_barrier] +
+                                       (chip.core == TensorCore::wgmma ? end_of_pair : 0)
+                                 : 0;
   return chip[FactId::tmem_alloc] + 2 * chip[FactId::fence_wide] + pair + instructions;
 }
 
@@ -250,26 +272,32 @@ Estimate estimate(const Tiling& t, const Chip& chip) {
   const Traffic traffic = traffic_of(t, d, chip);
   const Slot slot(t, d.sms(), traffic, chip), last(t, d.last_sms(), traffic, chip);
   const Epilogue epilogue(t, d, chip);
-  const double interval = slot.interval() + (last.interval() - slot.interval()) / d.rounds;  // on the average
-  const double main = d.blocks * interval, store = epilogue.cycles(), first = set_up(t, chip) + slot.fill();
+  const double store = epilogue.cycles(), first = set_up(t, chip) + slot.fill();
   const bool persistent = t.most_ctas > 0 || t.launch_control;
-  double cycles = 0;
   Estimate e;
   e.binds = slot.binds();
-  if (!persistent) {
-    cycles = d.rounds * (first + main + slot.after() + store) + (d.rounds - 1) * chip[FactId::cta_gap];
-  } else if (t.by_turns) {
-    // Two tiles are under way, but the tensor core has one at a time.
-    const double each = std::max(main, (main + slot.after() + store) / 2);
-    cycles = first + d.rounds * each + slot.after() + store;
-    if (each > main) e.binds = "the epilogue";
-  } else if (t.accumulators > 1 || t.multipliers_store) {
-    const double next = main + epilogue.before_next() + (t.multipliers_store ? slot.after() : 0);
-    cycles = first + main + (d.rounds - 1) * std::max(next, store) + slot.after() + store;
-    if (d.rounds > 1 && store > next) e.binds = "the epilogue";
-  } else {
-    cycles = first + d.rounds * (main + slot.after() + store);
-  }
+  // With slots that follow one another so fast, on the average.
+  const auto cycles_with = [&](double interval) {
+    const double main = d.blocks * interval;
+    if (!persistent)
+      return d.rounds * (first + main + slot.after() + store) + (d.rounds - 1) * chip[FactId::cta_gap];
+    if (t.by_turns) {
+      // Two tiles are under way, but the tensor core has one at a time.
+      const double each = std::max(main, (main + slot.after() + store) / 2);
+      if (each > main) e.binds = "the epilogue";
+      return first + d.rounds * each + slot.after() + store;
+    }
+    if (t.accumulators > 1 || t.multipliers_store) {
+      const double next = main + epilogue.before_next() + (t.multipliers_store ? slot.after() : 0);
+      if (d.rounds > 1 && store > next) e.binds = "the epilogue";
+      return first + main + (d.rounds - 1) * std::max(next, store) + slot.after() + store;
+    }
+    return first + d.rounds * (main + slot.after() + store);
+  };
+  const auto average = [&](double all, double in_last) { return all + (in_last - all) / d.rounds; };
+  const double besides_hbm = cycles_with(average(slot.besides_hbm(), last.besides_hbm()));
+  e.binds = slot.binds();
+  double cycles = cycles_with(average(slot.interval(), last.interval()));
   const double tensor = d.items * d.blocks * slot.tensor() * t.ctas;
   const double use = std::min(1.0, tensor / (cycles * chip[FactId::sms]));
   e.clock = clock_under(chip, use).value;
@@ -278,6 +306,7 @@ Estimate estimate(const Tiling& t, const Chip& chip) {
   if (hbm > cycles) cycles = hbm, e.binds = "HBM";
   e.cycles = cycles + chip[FactId::cold_start];
   e.seconds = e.cycles / (e.clock * clock_scale);
+  e.besides_hbm = (besides_hbm + chip[FactId::cold_start]) / (e.clock * clock_scale);
   return e;
 }
 

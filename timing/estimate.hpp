@@ -14,6 +14,8 @@ struct Estimate {
   double clock = 0;                // GHz, by the chip's law
   double hbm_bytes = 0;            // that HBM gives, some of them more than once
   double l2_bytes = 0;             // that L2 gives all SMs
+  /// Seconds, if HBM gave at once what it is asked for, and L2 no more than it does of what one SM alone reads.
+  double besides_hbm = 0;
   std::string_view binds{};        // what decides while the slots of a tile go by, or "HBM", "the epilogue"
 };
 

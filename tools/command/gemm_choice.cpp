@@ -159,13 +159,16 @@ std::vector<GemmChoice> ranked(const GemmQuestion& q) {
   std::stable_sort(all.begin(), all.end(), [](const GemmChoice& x, const GemmChoice& y) {
     return std::pair(x.estimate.seconds, x.estimate.hbm_bytes) < std::pair(y.estimate.seconds, y.estimate.hbm_bytes);
   });
-  // What is nearly as fast is as fast as an estimate can tell: the one that asks least of L2, whose rate is least sure.
+  // What is nearly as fast is as fast as an estimate can tell: the one that asks least of L2, whose rate is least sure;
+  // where HBM decides, the one that would be fastest without it.
   const double near = all.front().estimate.seconds * nearly;
   const auto rest =
       std::find_if(all.begin(), all.end(), [&](const GemmChoice& c) { return c.estimate.seconds > near; });
-  std::stable_sort(all.begin(), rest, [](const GemmChoice& x, const GemmChoice& y) {
-    return std::pair(x.estimate.l2_bytes, x.estimate.seconds) < std::pair(y.estimate.l2_bytes, y.estimate.seconds);
-  });
+  const bool hbm_decides = all.front().estimate.binds == "HBM";
+  const auto rank = [&](const GemmChoice& c) {
+    return std::pair(hbm_decides ? c.estimate.besides_hbm : c.estimate.l2_bytes, c.estimate.seconds);
+  };
+  std::stable_sort(all.begin(), rest, [&](const GemmChoice& x, const GemmChoice& y) { return rank(x) < rank(y); });
   return all;
 }
 

@@ -42,7 +42,7 @@ constexpr const char* tune_examples =
 
 struct TuneArguments {
   KernelChoice asked{};
-  std::string shapes{}, share{}, budget{}, top = "3", predictions = "12", repetitions = "60";
+  std::string shapes{}, share{}, budget{}, top = "12", predictions = "12", repetitions = "60";
   bool measure = false, again = false, json = false, list = false, any_type = true;
 };
 
@@ -67,7 +67,8 @@ struct Tried {
   timing::Prediction prediction{};
   std::optional<harness::TuneMeasurement> measured{};
 
-  double us() const { return prediction.seconds.value * 1e6; }
+  /// Prediction and estimate each know what the other does not: such as rows across two lines, or the order of events.
+  double us() const { return std::max(prediction.seconds.value, choice.estimate.seconds) * 1e6; }
 };
 
 // Differences that neither the estimate nor a prediction sees.
@@ -492,7 +493,7 @@ void add_tune(const Builder& builder) {
   sub->add_option("--predictions", a->predictions, "strategies that are predicted, the best by the estimate [12]")
       ->type_name("N");
   sub->add_flag("--measure", a->measure, "measure the best by prediction on the GPU at hand, beside cuBLAS");
-  sub->add_option("--top", a->top, "how many of them are measured [3]")->type_name("N");
+  sub->add_option("--top", a->top, "how many of them are measured [12]")->type_name("N");
   sub->add_option("--repetitions", a->repetitions, "of each measurement [60]")->type_name("N");
   sub->add_flag("--again", a->again, "also shapes that the cache has");
   sub->add_flag("--json", a->json, "print what was found as JSON");

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "harness/chip/chip_json.hpp"
 #include "tests/unit/timing/library.hpp"
 #include "timing/estimate.hpp"
 
@@ -125,4 +126,26 @@ TEST_CASE("the strategy with the least estimate takes at most 8 % more than the 
     CHECK(all.front().seconds > 0.8 * chosen);  // and the estimate itself is near
     CHECK(all.front().seconds < 1.2 * chosen);
   }
+}
+
+TEST_CASE("on Hopper few CTAs with all their slots on the way do not get what HBM gives all of them") {
+  const Chip chip = harness::chip_of("h200");
+  const auto with_splits = [&](std::uint64_t splits) {
+    dsl::Sizes sizes = sizes_of(16, 4096, 4096, 132);
+    sizes.insert({{"tile", {128, 32, 128}}, {"swap-operands", 1}, {"splits", splits}, {"all-add", 0}});
+    const auto all = row("gemm_bf16_kept").candidates(isa::sm_90a, sizes);
+    REQUIRE_FALSE(all.empty());
+    return estimate(all.front().tiling, chip).seconds;
+  };
+  CHECK(with_splits(4) < with_splits(1));  // 128 CTAs, and 32: measured 13.9 and 19.7 us
+}
+
+TEST_CASE("many parts that all CTAs add take less than those that the last one adds") {
+  const Chip chip = harness::chip_of("h200");
+  launch::Tiling t;
+  t.m = t.n = 256, t.k = 65536, t.rows = 256, t.columns = 128, t.ctas = 2, t.stages = 6;
+  t.slot_bytes = 24576, t.slot_rows = 192, t.most_ctas = 132, t.splits = 32;
+  launch::Tiling all = t;
+  all.all_add = true;
+  CHECK(estimate(all, chip).seconds < 0.9 * estimate(t, chip).seconds);
 }
