@@ -52,8 +52,8 @@ class Sample {
 
   std::array<std::uint32_t, 3> extents_;
   bool all_, in_order_ = false, left_out_ = false;
-  std::array<bool, 3> together_{};          // axes of which all places run
-  std::vector<std::uint32_t> to_run_{};     // these places, by number
+  std::array<bool, 3> together_{};       // axes of which all places run
+  std::vector<std::uint32_t> to_run_{};  // these places, by number
   std::map<std::uint32_t, Work> ran_{};  // by number
   std::array<Line, 3> lines_{};          // of them, those on an axis
 };

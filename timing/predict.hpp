@@ -35,6 +35,7 @@ struct LaunchTime {
   std::uint64_t waves = 1;    // of clusters, one after the other
   Predicted cycles{};         // of the whole grid, its start included
   double start_cycles = 0;    // of them, those of a start with cold caches
+  double hidden_cycles = 0;   // of them, those before griddepcontrol.wait that pass while the launch before it ends
   double hbm_bytes = 0;       // that HBM gives, each of them once; 0: L2 holds all that the launch reads
   double hbm_cycles = 0;      // least time for that
   double operations = 0;      // of all tensor cores

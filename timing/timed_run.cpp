@@ -118,6 +118,7 @@ TimedRun::TimedRun(sim::Cluster& cluster, const Chip& chip, const Surroundings& 
       roles_(cluster.grid.program, std::uint32_t(cluster.ctas.front().warps.size())),
       sms_(cluster.ctas.size(), Sm(chip, cluster.grid.program.layout.shared_bytes)),
       path_(cluster.ctas.size() * cluster.ctas.front().warps.size()),
+      lets_begin_(cluster.ctas.size()),
       arrivals_(cluster.ctas.size()),
       tensor_since_(cluster.ctas.size()),
       mma_done_(cluster.ctas.size()) {
@@ -131,6 +132,8 @@ TimedRun::TimedRun(sim::Cluster& cluster, const Chip& chip, const Surroundings& 
     }
   time_.ctas = std::uint32_t(cluster.ctas.size());
   time_.clusters = clusters_in(cluster), time_.resident = resident_;
+  time_.shared_bytes = cluster.grid.program.layout.shared_bytes;
+  time_.threads = cluster.grid.launch.block.volume();
 }
 
 sim::Cta& TimedRun::cta_of(std::uint32_t index) {
@@ -187,8 +190,8 @@ TimedRun::Next TimedRun::next(Track& t) {
   return n;
 }
 
-// Who goes on before a warp begins a group of wgmmas: a warp that shares its part of the tensor core and is amid a group
-// of its own, as long as nothing holds that up.
+// Who goes on before a warp begins a group of wgmmas: a warp that shares its part of the tensor core and is amid a
+// group of its own, as long as nothing holds that up.
 TimedRun::Track* TimedRun::before(const Track& t, const Next& n) {
   if (t.in_group || t.blocked || cost(n.operation).does != Does::wgmma) return nullptr;
   for (Track& other : tracks_) {
@@ -277,6 +280,7 @@ void TimedRun::issue(Track& t, const Next& n, const ir::Operation*& current) {
   issuer_ = &t, issuing_ = n.operation;
   touched_.clear();
   multiplied_ = 0, engine_end_.reset(), load_.reset(), observed_.reset(), copies_.clear();
+  stored_.clear();
   const std::uint64_t steps = t.cta->steps;
   sim::Turn turn;
   turn.budget = 1, turn.attempts = true;
@@ -546,6 +550,12 @@ void TimedRun::transfer(const sim::Transfer& t) {
   Sm& s = sm(*issuer_->cta);
   const Asked asked = asked_by(t);
   const auto cold = t.global == 0 || !t.signals ? std::nullopt : note_read(t.global, double(t.bytes));
+  // Lanes that store the same box: the operands of the instruction are the warp's, and it is sent once.
+  const auto is_same = [&](const sim::Transfer& x) { return x.global == t.global && x.at == t.at; };
+  if (!t.signals && t.box) {
+    if (std::any_of(stored_.begin(), stored_.end(), is_same)) return copies_.push_back(copies_.back());
+    stored_.push_back(t);
+  }
   if (!t.signals) {
     if (t.global != 0) note_written(s, t.global, asked.bytes);
     const double read = s.stores.end(now_, asked.bytes / share_.store_rate);
@@ -586,6 +596,9 @@ void TimedRun::access(const sim::Range& range, sim::AccessKind kind) {
 }
 
 void TimedRun::sync(const sim::Sync& s) {
+  if (s.kind == sim::SyncKind::grid_wait && !time_.waits_at) time_.waits_at = now_;
+  if (s.kind == sim::SyncKind::grid_begin && issuer_ && !lets_begin_[issuer_->cta->rank])
+    lets_begin_[issuer_->cta->rank] = now_;
   if (s.kind == sim::SyncKind::mbarrier_observe) observed_ = Object{s.cta, s.object};
   if (s.kind == sim::SyncKind::tmem_alloc && !around_.values)
     for (int lane = 0; lane < isa::tmem_lanes; ++lane)
@@ -716,6 +729,9 @@ ClusterTime TimedRun::result() const {
   ClusterTime out = time_;
   out.cycles = now_;
   for (const Sm& s : sms_) out.drain = std::max(out.drain, s.written.free() - now_);
+  const auto lets = [](const std::optional<double>& at) { return at.has_value(); };
+  if (std::all_of(lets_begin_.begin(), lets_begin_.end(), lets))
+    out.lets_begin_at = **std::max_element(lets_begin_.begin(), lets_begin_.end());
   out.roles = roles_.times();
   out.path = path_.parts();
   const auto most = [&](auto busy) {

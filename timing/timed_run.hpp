@@ -65,6 +65,9 @@ struct ClusterTime {
   bool guessed_mma = false;                            // of a form that was not measured
   bool takes_clusters = false;                         // the kernel asks for the work of clusters that have not started
   bool counts = false;                                 // in global memory: what a cluster does may hang on those before
+  std::uint64_t shared_bytes = 0, threads = 0;         // of a CTA
+  std::optional<double> waits_at{};                    // its first griddepcontrol.wait
+  std::optional<double> lets_begin_at{};               // each of its CTAs has let the dependents begin by then
   std::uint64_t mma_sync = 0;  // instructions of the tensor core that block their warp, which have no model
 };
 
@@ -136,7 +139,7 @@ class TimedRun {
   };
   // A load whose destination is not known yet.
   struct Load {
-    double cycles = 0;  // of the copy engine
+    double cycles = 0;         // of the copy engine
     double bytes = 0;          // that come to the SM, zeros outside of the tensor too
     double split = 0;          // the part of them in rows that lie in two lines
     bool from_shared = false;  // of another CTA
@@ -206,13 +209,15 @@ class TimedRun {
   double hbm_end_ = 0;                  // when HBM has given its part of that
   std::optional<Load> load_{};
   std::vector<Touch> touched_{};             // by its lanes
+  std::vector<sim::Transfer> stored_{};      // boxes that they store
   std::unordered_set<std::uint64_t> own_{};  // blocks of global memory that this cluster has stored to
   std::optional<Object> observed_{};
 
   std::map<Object, Phase> phases_{};
   CriticalPath path_;
-  std::vector<Release> arrivals_{};  // the latest at each CTA's barriers
-  Release cluster_arrival_{};        // and at the cluster's
+  std::vector<std::optional<double>> lets_begin_{};  // by CTA
+  std::vector<Release> arrivals_{};                  // the latest at each CTA's barriers
+  Release cluster_arrival_{};                        // and at the cluster's
   std::vector<double>
       tensor_since_{};  // by CTA: since when the tensor core had been busy when its latest MMA was issued
   std::vector<std::deque<double>> mma_done_{};                                          // by CTA

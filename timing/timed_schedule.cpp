@@ -8,7 +8,8 @@ namespace kiln::timing {
 
 namespace {
 
-// Clusters that run where numbers in memory make them differ: all places, up to so many; and to find out what they read.
+// Clusters that run where numbers in memory make them differ: all places, up to so many; and to find out what they
+// read.
 constexpr std::size_t most_places = 512, few_places = 24;
 constexpr double feels_others = 0.3;  // use of what SMs share, from which on it matters how many there are
 

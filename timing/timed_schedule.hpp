@@ -54,7 +54,7 @@ class TimedSchedule final : public sim::schedule::Schedule, public sim::Observer
   std::optional<std::uint32_t> launch_{};  // that runs
   std::optional<Sample> sample_{};         // of it
   PlaceDependence places_{};
-  std::vector<ClusterTime> like_{};  // clusters of it that ran, if they differ by numbers in memory
+  std::vector<ClusterTime> like_{};        // clusters of it that ran, if they differ by numbers in memory
   double tail_ = 1;                        // its dispatcher's
   std::deque<std::uint32_t> tail_runs_{};  // clusters that show what the last wave takes, still to run
 };

@@ -81,9 +81,9 @@ void rows_of_boxes(Session& s) {
   }
 }
 
-// Rows of 128 bytes that begin at each multiple of 16 bytes of a line in turn: seven of eight lie in two lines. Of `ctas`
-// SMs, eight of which ask for the same rows, as those of a GEMM do; `to_both`: pairs, each CTA of which loads half of a
-// box for both.
+// Rows of 128 bytes that begin at each multiple of 16 bytes of a line in turn: seven of eight lie in two lines. Of
+// `ctas` SMs, eight of which ask for the same rows, as those of a GEMM do; `to_both`: pairs, each CTA of which loads
+// half of a box for both.
 Figure load_row(Session& s, unsigned apart, unsigned ctas, bool to_both = false) {
   constexpr unsigned slots = 8, rows = 128, row_bytes = 128, part = rows * row_bytes;
   LoopKernel k;
@@ -91,8 +91,10 @@ Figure load_row(Session& s, unsigned apart, unsigned ctas, bool to_both = false)
   k.shared_bytes = tiles_at + slots * part;
   k.copies = 1;
   k.declare = ".reg .b16 %both;";
-  k.setup = init_slots(slots) + fmt::format("mov.u16 %both, 3; shr.u32 %r3, %block, 3; shl.b32 %r3, %r3, 10; "
-                                            "and.b32 %r3, %r3, {};\n", warm_rows - 1);
+  k.setup = init_slots(slots) + fmt::format(
+                                    "mov.u16 %both, 3; shr.u32 %r3, %block, 3; shl.b32 %r3, %r3, 10; "
+                                    "and.b32 %r3, %r3, {};\n",
+                                    warm_rows - 1);
   const unsigned boxes = to_both ? 2 : 1, box_rows = rows / boxes;
   if (to_both)
     k.setup += fmt::format("mad.lo.u32 %r3, %rank, {}, %r3; barrier.cluster.arrive; barrier.cluster.wait;\n", box_rows);
@@ -103,7 +105,8 @@ Figure load_row(Session& s, unsigned apart, unsigned ctas, bool to_both = false)
     k.body += announce(slot, part);
     k.body += fmt::format(
         "add.u32 %r4, %smem, {}; add.u32 %r5, %smem, {}; {}\n"
-        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{} [%r4], [%map, {{%r2, %r3}}], "
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{} [%r4], [%map, {{%r2, "
+        "%r3}}], "
         "[%r5]{};\n"
         "add.u32 %r3, %r3, {}; and.b32 %r3, %r3, {};\n",
         tiles_at + slot * part, 8 * slot, to_both ? fmt::format("mad.lo.u32 %r4, %rank, {}, %r4;", part / 2) : "",
@@ -122,8 +125,10 @@ Figure stored_row(Session& s, unsigned row_bytes, unsigned apart, unsigned ctas)
   LoopKernel k;
   k.ctas = ctas, k.copies = 1;
   k.shared_bytes = tiles_at + rows * row_bytes;
-  k.setup = fmt::format("add.u32 %r4, %smem, {}; fence.proxy.async; mul.lo.u32 %r3, %block, {}; mov.u32 %r2, 0; "
-                        "mov.u32 %r6, 0;\n", tiles_at, own_rows);
+  k.setup = fmt::format(
+      "add.u32 %r4, %smem, {}; fence.proxy.async; mul.lo.u32 %r3, %block, {}; mov.u32 %r2, 0; "
+      "mov.u32 %r6, 0;\n",
+      tiles_at, own_rows);
   k.body = fmt::format(
       "add.u32 %r7, %r3, %r6; add.u32 %r6, %r6, {}; and.b32 %r6, %r6, {};\n"
       "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%map, {{%r2, %r7}}], [%r4]; "

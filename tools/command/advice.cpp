@@ -38,6 +38,14 @@ void advise_on_registers(const diag::SourcePtr& ptx, isa::Target target, std::ve
 void advise_on_waves(const timing::LaunchTime& l, std::vector<std::string>& out) {
   const timing::ClusterTime& c = l.cluster;
   if (c.takes_clusters) return;
+  // Clusters of a persistent kernel: the longest list of tiles decides.
+  const double mean = l.grid.busy / double(c.clusters);
+  if (l.waves == 1 && c.clusters == c.resident && mean < full_enough * l.grid.cycles)
+    out.push_back(fmt::format(
+        "tail: clusters take {:.0f} cycles on average and the longest {:.0f}, so {:.0f} % of the chip has nothing "
+        "to do: smaller tiles, a K that is split for the last ones, or clusters that ask for work "
+        "(clusterlaunchcontrol)",
+        mean, l.grid.cycles, 100 * (1 - mean / l.grid.cycles)));
   const std::uint64_t last = c.clusters % c.resident;
   const double used = double(c.clusters) / double(l.waves * c.resident);
   if (last == 0 || double(last) >= full_enough * double(c.resident)) return;

@@ -103,7 +103,8 @@ void write_profile(const TimeArguments& a, ir::Module module, const Subject& sub
   for (launch::Buffer& b : contract.buffers)
     if (b.name == question.kept) b.bytes = std::move(p.kept);
   const auto warps = harness::read_profile(plan, contract);
-  harness::write_file(a.profile, harness::profile_json(plan, contract, warps, a.kernel.name, harness::ProfileClock::predicted));
+  harness::write_file(a.profile,
+                      harness::profile_json(plan, contract, warps, a.kernel.name, harness::ProfileClock::predicted));
 }
 
 int time_kernel(const TimeArguments& a) {
@@ -194,8 +195,8 @@ void add_time(const Builder& builder) {
   sub->add_option("--trace", a->trace, "write the timeline of the first clusters, in microseconds, for ui.perfetto.dev")
       ->type_name("FILE.json");
   sub->add_option("--profile", a->profile,
-                  "write what `kiln gpu --profile` would record, predicted: the same phases of the instrumented kernel, in "
-                  "cycles, of the clusters that are run")
+                  "write what `kiln gpu --profile` would record, predicted: the same phases of the instrumented kernel, "
+                  "in cycles, of the clusters that are run")
       ->type_name("FILE.json");
   sub->add_option("--html", a->page, "write the prediction and its timeline as one page")->type_name("FILE.html");
   sub->add_flag("--advice", a->advice, "say what can be changed: registers and spills (asks ptxas), waves, stages");

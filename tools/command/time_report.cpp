@@ -72,6 +72,9 @@ std::string launch_text(const timing::LaunchTime& l) {
     text += fmt::format("    clusters differ: {} were run, which take {} on average\n", l.grid.ran,
                         cycles(l.grid.busy / double(l.cluster.clusters)));
   if (l.start_cycles > 0) text += fmt::format("    a start with cold caches: {} cycles\n", cycles(l.start_cycles));
+  if (l.hidden_cycles > 0)
+    text +=
+        fmt::format("    begins before the launch before it is over: {} cycles are hidden\n", cycles(l.hidden_cycles));
   text += fmt::format("    binds: {}\n", l.binds);
   if (l.hbm_bytes > 0)
     text += fmt::format("    HBM gives {:.1f} MB, each byte once: at least {} cycles\n", l.hbm_bytes * 1e-6,
@@ -102,6 +105,7 @@ ordered_json json_of(const timing::LaunchTime& l) {
                    {"mmas", l.cluster.mmas},
                    {"tensor_use", l.tensor_use},
                    {"start_cycles", l.start_cycles},
+                   {"hidden_cycles", l.hidden_cycles},
                    {"hbm_bytes", l.hbm_bytes},
                    {"hbm_cycles", l.hbm_cycles},
                    {"binds", l.binds},

@@ -110,8 +110,9 @@ TEST_CASE("a warp goes on while what it stored is on its way, as much of it as t
 TEST_CASE("stores to shared memory wait behind one to global memory that the first-level cache has no room for") {
   const timing::Chip h100 = harness::chip_of("h100");
   // The second warp's, while the first one stores by rows.
-  std::string text = "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 32; @%p1 bra STORE; mov.u32 %r5, pool;\n"
-                     "mov.u32 %r6, %clock;\n";
+  std::string text =
+      "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 32; @%p1 bra STORE; mov.u32 %r5, pool;\n"
+      "mov.u32 %r6, %clock;\n";
   for (int k = 0; k < 60; ++k) text += "st.shared.u32 [%r5], %r5;\n";
   text += "mov.u32 %r7, %clock; sub.u32 %r7, %r7, %r6; st.global.u32 [%out+1024], %r7; bra END;\nSTORE:\n" +
           stores(64, true) + "END:\n";

@@ -252,8 +252,10 @@ TEST_CASE("products matter where a branch, a barrier or a copy depends on them, 
 }
 
 timing::PlaceDependence places(const std::string& body) {
-  const ir::Module m = module_of(kernel("mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ctaid.y; mov.u32 %r9, %tid.x;\n"
-                                        "mul.wide.u32 %rd1, %r1, 4; add.u64 %rd1, %rd1, %out;\n" + body));
+  const ir::Module m =
+      module_of(kernel("mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ctaid.y; mov.u32 %r9, %tid.x;\n"
+                       "mul.wide.u32 %rd1, %r1, 4; add.u64 %rd1, %rd1, %out;\n" +
+                       body));
   diag::Sink sink;
   for (const ir::Item& item : m.items)
     if (const auto* f = std::get_if<ir::Function>(&item); f && f->body)
@@ -265,8 +267,9 @@ TEST_CASE("a branch depends on memory where it asks for a number that each clust
   const std::string branch = "setp.eq.u32 %p1, %r3, 0; @%p1 bra END; st.global.u32 [%out], 1; END:";
   const auto by_memory = [&](const std::string& text) { return places(text + branch).by_memory; };
   CHECK(by_memory("ld.global.u32 %r3, [%rd1];"));
-  CHECK(by_memory(".shared .align 4 .b32 word; ld.global.u32 %r4, [%rd1]; st.shared.u32 [word], %r4; "
-                  "ld.shared.u32 %r3, [word];"));
+  CHECK(
+      by_memory(".shared .align 4 .b32 word; ld.global.u32 %r4, [%rd1]; st.shared.u32 [word], %r4; "
+                "ld.shared.u32 %r3, [word];"));
   CHECK_FALSE(by_memory("ld.global.u32 %r3, [%out];"));  // the same for all of them
   CHECK_FALSE(by_memory("add.u32 %r3, %r1, %r2;"));
   CHECK_FALSE(by_memory("atom.global.add.u32 %r3, [%rd1], 1;"));
@@ -300,6 +303,32 @@ TEST_CASE("clusters whose loops are as long as memory says all run, and a predic
   const timing::Prediction some = timing::predict(module_of(kernel(counts_down)), counting(turns), b200(), {}, sink);
   CHECK(some.launches.at(0).grid.ran < 600);
   CHECK(sink.incomplete());
+}
+
+// Counts down from two numbers, with some text before, between and after.
+std::string counting_twice(const std::string& before, int first, const std::string& between, int second) {
+  const auto count = [](const char* name, int from) {
+    return fmt::format("mov.u32 %r2, {1};\n{0}: sub.u32 %r2, %r2, 1; setp.gt.s32 %p1, %r2, 0; @%p1 bra {0};\n", name,
+                       from);
+  };
+  return kernel(before + count("FIRST", first) + between + count("SECOND", second) + "st.global.u32 [%out], %r2;");
+}
+
+TEST_CASE("what a programmatic dependent launch does before it waits is hidden by the launch before it, if both fit") {
+  const std::string text = counting_twice("griddepcontrol.launch_dependents;\n", 300, "griddepcontrol.wait;\n", 900);
+  launch::Contract c = one_buffer(128, 148);
+  c.launches.push_back(c.launches[0]);
+  const auto cycles = [&](const std::string& ptx) {
+    diag::Sink sink;
+    return timing::predict(module_of(ptx), c, b200(), {.l2 = timing::L2::warm}, sink).cycles.value;
+  };
+  const double apart = cycles(text);
+  c.launches[1].pdl.emplace();
+  const double together = cycles(text), unasked = cycles(counting_twice("", 300, "griddepcontrol.wait;\n", 900));
+  CHECK(apart - together == doctest::Approx(300 * 10).epsilon(0.3));
+  CHECK(unasked == doctest::Approx(apart).epsilon(0.01));
+  for (launch::Launch& l : c.launches) l.dynamic_smem = 150 << 10;
+  CHECK(cycles(text) == doctest::Approx(apart).epsilon(0.01));  // no room for both
 }
 
 TEST_CASE("what a prediction keeps is the buffer as its clusters left it, and takes no place in L2") {
