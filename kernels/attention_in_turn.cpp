@@ -5,6 +5,7 @@
 // twice, which costs less than to hold 128 of them in registers beside the sums that are scaled.
 #include <array>
 
+#include "kernels/attention.hpp"
 #include "kernels/attention_keys.hpp"
 #include "kernels/by_hand.hpp"
 

@@ -1,7 +1,7 @@
 // Which keys the rows of a CTA see, and in how many blocks those are: of attention by tcgen05. For kernels/*.cpp alone.
 #pragma once
 
-#include "kernels/attention.hpp"
+#include "kernels/gemm.hpp"
 
 namespace kiln::kernels {
 
