@@ -8,6 +8,7 @@
 #include <array>
 #include <vector>
 
+#include "kernels/attention_keys.hpp"
 #include "kernels/by_hand.hpp"
 
 namespace kiln::kernels {
@@ -16,7 +17,7 @@ using namespace kiln::dsl;
 
 namespace {
 
-constexpr int rows = 128, keys = 128, head = attention_head, stages = 2, chunk = 32;
+constexpr int rows = attention_rows, keys = attention_keys, head = attention_head, stages = 2, chunk = 32;
 
 using QTile = SharedTile<bf16, rows, head, K_major, swizzle_128B>;
 using KTile = SharedTile<bf16, keys, head, K_major, swizzle_128B>;
@@ -29,31 +30,6 @@ using Probabilities = TmemA<bf16, rows, keys>;
 constexpr auto parameter_list =
     parameters("Q"_arg.is<HeadMap>(), "K"_arg.is<HeadMap>(), "V"_arg.is<HeadMap>(), "O"_arg.is<Pointer<bf16>>(),
                "m"_arg.is<u32>(), "n"_arg.is<u32>(), "blocks"_arg.is<u32>(), "sharing"_arg.is<u32>());
-
-// Which keys the rows of a CTA see, and in how many blocks those are.
-struct AllKeys {
-  U32 n, blocks;
-
-  // How many of a block's keys and those after it this thread's row sees.
-  U32 left(Warpgroup&, const U32& block) const { return n - block * keys; }
-  // Only the last block may have keys that are not there.
-  Pred cuts(const U32& block) const { return block + 1 >= blocks; }
-};
-
-// The rows are the last of as many positions as there are keys, and see none that come later than their own.
-struct KeysSoFar {
-  U32 first_end, blocks;  // how many keys the first row sees; of all rows
-
-  KeysSoFar(const U32& row, const U32& m, const U32& n, const U32& all_blocks)
-      : first_end(n - m + row + 1), blocks(min((first_end + (rows - 1 + keys - 1)) / keys, all_blocks)) {}
-
-  U32 left(Warpgroup& g, const U32& block) const {
-    const U32 end = first_end + g.row(), before = block * keys;
-    return select(before < end, end - before, 0);
-  }
-  // The rows' last keys lie in two blocks at most.
-  Pred cuts(const U32& block) const { return block + 2 >= blocks; }
-};
 
 // Has keys that a row does not see weigh nothing.
 void leave_out(Warpgroup& g, const Scores& scores, const U32& keys_left) {

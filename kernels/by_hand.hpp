@@ -16,6 +16,12 @@ launch::Contract attention_problem(const dsl::Kernel&, const dsl::Sizes&);
 dsl::Kernel attention_causal(isa::Target, const dsl::Sizes&);
 launch::Contract attention_causal_problem(const dsl::Kernel&, const dsl::Sizes&);
 
+/// Both with two tiles of rows in turn.
+dsl::Kernel attention_in_turn(isa::Target, const dsl::Sizes&);
+launch::Contract attention_in_turn_problem(const dsl::Kernel&, const dsl::Sizes&);
+dsl::Kernel attention_in_turn_causal(isa::Target, const dsl::Sizes&);
+launch::Contract attention_in_turn_causal_problem(const dsl::Kernel&, const dsl::Sizes&);
+
 /// The same on sm_90a, by wgmma.
 std::span<const dsl::SizeOption> attention_wgmma_options();
 dsl::Kernel attention_wgmma(isa::Target, const dsl::Sizes&);
