@@ -2,6 +2,7 @@
 
 #include "dsl/operands.hpp"
 #include "dsl/wgmma.hpp"
+#include "ptx/diag/error.hpp"
 #include "ptx/rules/wgmma.hpp"
 
 namespace kiln::dsl {
