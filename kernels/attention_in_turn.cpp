@@ -1,8 +1,7 @@
 // Attention as in kernels/attention.cpp, of two tiles of rows in turn: while one warpgroup makes weights of the scores
 // of its tile, the tensor core multiplies for the other. A CTA has 256 rows. Weights lie where their scores lay, so
 // that scores and sums of both tiles fill tensor memory: the next scores of a tile come after its weights were
-// multiplied, and when they are there, nothing but its warpgroup touches the tile's tensor memory. Scores are read
-// twice, which costs less than to hold 128 of them in registers beside the sums that are scaled.
+// multiplied, and when they are there, nothing but its warpgroup touches the tile's tensor memory.
 #include <array>
 
 #include "kernels/attention.hpp"
