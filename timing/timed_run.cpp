@@ -190,8 +190,8 @@ TimedRun::Next TimedRun::next(Track& t) {
   return n;
 }
 
-// The warp that goes on before another begins a group of wgmmas: one that shares its part of the tensor core and is amid
-// a group of its own, as long as nothing holds that up.
+// The warp that goes on before another begins a group of wgmmas: one that shares its part of the tensor core and is
+// amid a group of its own, as long as nothing holds that up.
 TimedRun::Track* TimedRun::before(const Track& t, const Next& n) {
   if (t.in_group || t.blocked || cost(n.operation).does != Does::wgmma) return nullptr;
   for (Track& other : tracks_) {
