@@ -27,10 +27,6 @@ using ValuesMma = tcgen05_mma<kind_f16, bf16, bf16, f32, rows, head>;
 using Scores = Tmem<f32, rows, keys>;
 using Probabilities = TmemA<bf16, rows, keys>;
 
-constexpr auto parameter_list =
-    parameters("Q"_arg.is<HeadMap>(), "K"_arg.is<HeadMap>(), "V"_arg.is<HeadMap>(), "O"_arg.is<Pointer<bf16>>(),
-               "m"_arg.is<u32>(), "n"_arg.is<u32>(), "blocks"_arg.is<u32>(), "sharing"_arg.is<u32>());
-
 // Has keys that a row does not see weigh nothing.
 void leave_out(Warpgroup& g, const Scores& scores, const U32& keys_left) {
   for (int c = 0; c < keys; c += chunk) {
@@ -63,7 +59,7 @@ auto scaled(Warpgroup& g, const Sums& sums, const F32& factor) {
 template <class Seen>
 Kernel build(const std::string& name, Target target, const Seen& seen) {
   KernelBuilder attention(name, target, warps<7>);
-  const auto given = declare(attention, parameter_list);
+  const auto given = declare(attention, attention_list);
   const U32 m = given["m"_arg], n = given["n"_arg];
 
   auto q = attention.shared<QTile>();
@@ -142,14 +138,7 @@ Kernel build(const std::string& name, Target target, const Seen& seen) {
 constexpr auto options = head_options(1);
 
 launch::Contract problem(const Kernel& kernel, const Sizes& sizes) {
-  const std::uint64_t m = sizes.at("m"), n = sizes.at("n");
-  const HeadSizes heads = head_sizes(sizes);
-  launch::Contract c = attention_buffers(m, n, heads);
-  launch_kernel(c, kernel, parameter_list, {std::uint32_t(pieces(m, rows)), std::uint32_t(heads.q), 1},
-                "Q"_arg = head_map("Q", m, heads.q, rows), "K"_arg = head_map("K", n, heads.k, keys),
-                "V"_arg = head_map("V", n, heads.k, keys), "O"_arg = "O", "m"_arg = m, "n"_arg = n,
-                "blocks"_arg = pieces(n, keys), "sharing"_arg = std::uint64_t(sizes.at("sharing")));
-  return c;
+  return attention_of_tiles(kernel, sizes, rows);
 }
 
 }  // namespace
@@ -187,6 +176,23 @@ launch::Contract attention_buffers(std::uint64_t m, std::uint64_t n, const HeadS
   e.output = "O", e.a = "Q", e.b = "K", e.c = "V";
   c.expectations.push_back(e);
   return c;
+}
+
+launch::Contract attention_of_tiles(const Kernel& kernel, const Sizes& sizes, int cta_rows) {
+  const std::uint64_t m = sizes.at("m"), n = sizes.at("n");
+  const HeadSizes heads = head_sizes(sizes);
+  launch::Contract c = attention_buffers(m, n, heads);
+  launch_kernel(c, kernel, attention_list, {std::uint32_t(pieces(m, std::uint64_t(cta_rows))), std::uint32_t(heads.q), 1},
+                "Q"_arg = head_map("Q", m, heads.q, rows), "K"_arg = head_map("K", n, heads.k, keys),
+                "V"_arg = head_map("V", n, heads.k, keys), "O"_arg = "O", "m"_arg = m, "n"_arg = n,
+                "blocks"_arg = pieces(n, keys), "sharing"_arg = std::uint64_t(sizes.at("sharing")));
+  return c;
+}
+
+bool is_set(const Sizes& sizes, const char* option) {
+  const std::uint64_t value = sizes.at(option);
+  if (value > 1) throw diag::InputError("--" + std::string(option) + " " + std::to_string(value) + ": must be 0 or 1");
+  return value == 1;
 }
 
 launch::Contract causal_problem(MakeProblem* problem, const Kernel& kernel, const Sizes& sizes) {

@@ -26,10 +26,6 @@ using Scores = ScoresMma::Accumulator;
 using Sums = ValuesMma::Accumulator;
 using Probabilities = TmemA<bf16, rows, keys>;
 
-constexpr auto parameter_list =
-    parameters("Q"_arg.is<HeadMap>(), "K"_arg.is<HeadMap>(), "V"_arg.is<HeadMap>(), "O"_arg.is<Pointer<bf16>>(),
-               "m"_arg.is<u32>(), "n"_arg.is<u32>(), "blocks"_arg.is<u32>(), "sharing"_arg.is<u32>());
-
 // Rows of O that a tile's are.
 struct RowsOfHead {
   Pointer<bf16> o;
@@ -97,7 +93,7 @@ template <class Seen>
 Kernel build(const std::string& name, Target target, const Seen& seen) {
   KernelBuilder attention(name, target, warps<10>);
   attention.minnctapersm(1);
-  const auto given = declare(attention, parameter_list);
+  const auto given = declare(attention, attention_list);
   const U32 m = given["m"_arg], n = given["n"_arg];
 
   auto q_full = attention.mbarrier("q_full");
@@ -171,14 +167,7 @@ Kernel build(const std::string& name, Target target, const Seen& seen) {
 }
 
 launch::Contract problem(const Kernel& kernel, const Sizes& sizes) {
-  const std::uint64_t m = sizes.at("m"), n = sizes.at("n");
-  const HeadSizes heads = head_sizes(sizes);
-  launch::Contract c = attention_buffers(m, n, heads);
-  launch_kernel(c, kernel, parameter_list, {std::uint32_t(pieces(m, tiles * rows)), std::uint32_t(heads.q), 1},
-                "Q"_arg = head_map("Q", m, heads.q, rows), "K"_arg = head_map("K", n, heads.k, keys),
-                "V"_arg = head_map("V", n, heads.k, keys), "O"_arg = "O", "m"_arg = m, "n"_arg = n,
-                "blocks"_arg = pieces(n, keys), "sharing"_arg = std::uint64_t(sizes.at("sharing")));
-  return c;
+  return attention_of_tiles(kernel, sizes, tiles * rows);
 }
 
 }  // namespace

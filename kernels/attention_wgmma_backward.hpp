@@ -46,11 +46,7 @@ inline constexpr std::array backward_options{
     shared_options[0], shared_options[1], shared_options[2], shared_options[3],
     SizeOption{"causal", 1, "1: row i sees the first n - m + i + 1 keys; 0: all"}};
 
-inline bool is_causal(const Sizes& sizes) {
-  const std::uint64_t causal = sizes.at("causal");
-  if (causal > 1) throw diag::InputError("--causal " + std::to_string(causal) + ": must be 0 or 1");
-  return causal == 1;
-}
+inline bool is_causal(const Sizes& sizes) { return is_set(sizes, "causal"); }
 
 // Buffers of both passes with O and dO given, and an expectation of a result in `output`, which is like `like`.
 inline launch::Expectation& expect(launch::Contract& c, launch::AttentionResult result, const char* output,

@@ -302,9 +302,7 @@ constexpr std::array sequences_options{
 
 bool leaves_log_sums(const Sizes& sizes) {
   if (!sizes.contains("log-sums")) return false;  // there is no backward pass of windows
-  const std::uint64_t leaves = sizes.at("log-sums");
-  if (leaves > 1) throw diag::InputError("--log-sums " + std::to_string(leaves) + ": must be 0 or 1");
-  return leaves == 1;
+  return is_set(sizes, "log-sums");
 }
 
 template <class Visible>
@@ -380,11 +378,11 @@ launch::Contract sequences_problem(const Kernel& kernel, const Sizes& sizes, con
 constexpr std::uint64_t most_keys = std::uint64_t{1} << 31;
 
 bool is_causal(const Sizes& sizes) {
-  const std::uint64_t causal = sizes.at("causal"), window = sizes.at("window");
-  if (causal > 1) throw diag::InputError("--causal " + std::to_string(causal) + ": must be 0 or 1");
-  if (causal == 0 && window != 0)
+  const bool causal = is_set(sizes, "causal");
+  const std::uint64_t window = sizes.at("window");
+  if (!causal && window != 0)
     throw diag::InputError("--window " + std::to_string(window) + ": must be 0 with --causal 0");
-  return causal == 1;
+  return causal;
 }
 
 }  // namespace

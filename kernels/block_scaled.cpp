@@ -237,12 +237,7 @@ Kernel masked(const char* name, Target target) {
   const auto acc = gemm.accumulator<typename In::Mma>("acc");
   const auto done = gemm.mbarrier("done");
   const U32 column = gemm.ctaid.x, row = gemm.ctaid.y, group = gemm.ctaid.z;  // of tiles
-  // Ends the roles of a tile without rows.
-  const auto rows_of = [&](auto& scope) {
-    const U32 rows = scope.ld_global(given["lengths"_arg].at(widen(group)));
-    scope.exit_when(row * M >= rows);
-    return rows;
-  };
+  const auto rows_of = [&](auto& scope) { return rows_or_exit(scope, given["lengths"_arg], group, row * M); };
 
   gemm.role("load", warp<4>.elect(), [&](Thread t) {
     (void)rows_of(t);

@@ -131,12 +131,7 @@ Kernel gemm_e4m3_masked(Target target, const Sizes&) {
   const auto given = declare(gemm, masked_list);
   Blocks blocks(gemm, given);
   const U32 column = gemm.ctaid.x, row = gemm.ctaid.y, group = gemm.ctaid.z;  // of tiles
-  // Ends the roles of a tile without rows.
-  const auto rows_of = [&](auto& scope) {
-    const U32 rows = scope.ld_global(given["lengths"_arg].at(widen(group)));
-    scope.exit_when(row * M >= rows);
-    return rows;
-  };
+  const auto rows_of = [&](auto& scope) { return rows_or_exit(scope, given["lengths"_arg], group, row * M); };
 
   gemm.role("load", warp<8>.elect(), [&](Thread t) {
     (void)rows_of(t);

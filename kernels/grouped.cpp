@@ -132,12 +132,7 @@ Kernel gemm_masked(Target target, const Sizes&) {
   auto acc = gemm.tmem<f32, M, N>("acc");
   auto done = gemm.mbarrier("done");
   const U32 col = gemm.ctaid.x * N, row = gemm.ctaid.y * M, group = gemm.ctaid.z;
-  // Ends the roles of a tile without rows.
-  const auto rows_of = [&](auto& scope) {
-    const U32 rows = scope.ld_global(given["lengths"_arg].at(widen(group)));
-    scope.exit_when(row >= rows);
-    return rows;
-  };
+  const auto rows_of = [&](auto& scope) { return rows_or_exit(scope, given["lengths"_arg], group, row); };
 
   gemm.role("load", warp<4>.elect(), [&](Thread t) {
     (void)rows_of(t);

@@ -20,6 +20,14 @@ struct Groups {
   Tile tile(dsl::Scope&, const dsl::U32& number, int tile_rows) const;
 };
 
+/// How many rows a group has, by a list. Ends the role where the tile that begins with that row has none of them.
+template <class S>
+dsl::U32 rows_or_exit(S& scope, const dsl::Pointer<dsl::u32>& lengths, const dsl::U32& group, const dsl::U32& row) {
+  const dsl::U32 rows = scope.ld_global(lengths.at(widen(group)));
+  scope.exit_when(row >= rows);
+  return rows;
+}
+
 /// As many tiles as rows in groups may have, whatever their sizes are: the last tile of each may have one row.
 constexpr std::uint64_t most_row_tiles(std::uint64_t rows, std::uint64_t groups, int tile_rows) {
   return (rows + groups * std::uint64_t(tile_rows - 1)) / std::uint64_t(tile_rows);

@@ -275,7 +275,6 @@ Estimate estimate(const Tiling& t, const Chip& chip) {
   const double store = epilogue.cycles(), first = set_up(t, chip) + slot.fill();
   const bool persistent = t.most_ctas > 0 || t.launch_control;
   Estimate e;
-  e.binds = slot.binds();
   // With slots that follow one another so fast, on the average.
   const auto cycles_with = [&](double interval) {
     const double main = d.blocks * interval;

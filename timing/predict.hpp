@@ -82,7 +82,7 @@ struct Question {
   bool facts = false;     // find out which facts matter: a run of each first cluster for each
   bool all = false;       // run every cluster; else as many as tell what the others take
   bool timeline = false;  // keep the spans of the first cluster
-  // A buffer that the prediction brings back. It is there for whoever asks, and takes no place in L2.
+  // A buffer that the prediction brings back. It takes no place in L2.
   std::string kept{};
 };
 

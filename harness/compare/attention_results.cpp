@@ -9,22 +9,12 @@
 #include "harness/compare/composed.hpp"
 #include "harness/problem/attention_parts.hpp"
 #include "harness/problem/element.hpp"
-#include "ptx/num/format.hpp"
 
 namespace kiln::harness {
 namespace {
 
 using isa::ScalarType;
 using launch::AttentionResult;
-
-// What one rounding to a type costs: a part of the number, and a number.
-struct Rounding {
-  double relative = 0, absolute = 0;
-};
-Rounding rounding_to(ScalarType type) {
-  const num::Format f = num::format_of(type);
-  return {std::ldexp(1, -f.fraction_bits - 1), std::ldexp(1, f.emin() - f.fraction_bits - 1)};
-}
 
 double number(const launch::Buffer& b, std::uint64_t index) {
   return element_value(b.dtype, load_element(b.bytes, b.dtype, index));
@@ -180,11 +170,11 @@ class Sums {
  public:
   // Adds factors^T * x, or factors * x.
   void add_product(const Estimates& factors, bool is_transposed, const launch::Buffer& x) {
-    const Rounding r = rounding_to(x.dtype);
+    const Tolerance r = rounding_tolerance(x.dtype);
     Matrix w = factors.value, off = factors.error, size = factors.value;
     for (std::size_t i = 0; i < w.at.size(); ++i) {
       size.at[i] = std::abs(w.at[i]) + off.at[i];
-      off.at[i] += r.relative * size.at[i] + r.absolute;
+      off.at[i] += r.of_result * size.at[i] + r.absolute;
       size.at[i] += off.at[i];
     }
     if (is_transposed) w = transposed(w), off = transposed(off), size = transposed(size);
@@ -224,7 +214,7 @@ std::string argument_of(const launch::Contract& contract, const launch::Expectat
   using enum AttentionResult;
   if (e.result == log_sums || e.result == row_terms) return "f32 arithmetic on sums of products";
   return fmt::format("{:.2g} for rounding what is multiplied to {}, exponents and products as in attention{}",
-                     rounding_to(contract.at(e.c).dtype).relative, isa::spelling(contract.at(e.c).dtype),
+                     rounding_tolerance(contract.at(e.c).dtype).of_result, isa::spelling(contract.at(e.c).dtype),
                      rounding_tolerance(contract.at(e.output).dtype).argument);
 }
 
