@@ -123,7 +123,9 @@ struct PtxSignature<R(P...)> {
     isa::ScalarType words[8]{};
     int count = 0;
     for (std::size_t at = 0; at <= mnemonic.size();) {
-      const std::size_t end = std::min(mnemonic.find('.', at), mnemonic.size());
+      // Not by find: what it tests of a pointer is no constant with -fsanitize=undefined (g++ 12, 13).
+      std::size_t end = at;
+      while (end < mnemonic.size() && mnemonic[end] != '.') ++end;
       const isa::ScalarType type = ptx_type_word(mnemonic.substr(at, end - at));
       if (type != isa::ScalarType::none && count < 8) words[count++] = type;
       at = end + 1;

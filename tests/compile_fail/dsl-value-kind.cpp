@@ -1,4 +1,5 @@
 // RUN: %gxx %s
+// RUN: %gxx -fsanitize=address,undefined %s
 // RUN: not %gxx -DBREAK=1 %s 2>&1 | %at_most 12 | FileCheck %s --check-prefixes=CHECK,OPERATOR
 // RUN: not %gxx -DBREAK=2 %s 2>&1 | %at_most 12 | FileCheck %s --check-prefixes=CHECK,FUNCTION
 // RUN: not %gxx -DBREAK=3 %s 2>&1 | %at_most 12 | FileCheck %s --check-prefixes=CHECK,NUMBER
@@ -43,7 +44,7 @@ void body(Warp w, U32 n, F32 x, U64 address) {
 #else
   auto sum = w.var(0.0f);
   sum = sqrt_rn(x) + convert<F32>(n) * 0.5f + bit_cast<F32>(narrow(address)) + w.atom<RedOp::add>(address, x);
-  sum = 0.0f;
+  sum = w.ptx<"cvt.rn.f32.u32", F32(U32)>(n);
   sum += w.shfl_sync_bfly(sum, 1);
   w.trap_if(sum > x && n == 3);
 #endif
