@@ -8,11 +8,10 @@ namespace kiln::dsl {
 
 using ir::Operand;
 
-void Issuer::require_feature(isa::Feature f, Here at) const {
-  KernelContext& k = *role_->kernel;
-  k.version = std::max(k.version, isa::lowest_version(f));
-  rec_->require(rules::target_feature(f, k.target, isa::newest_version), at,
-                std::string(isa::spelling(f)) + " on " + isa::spelling(k.target));
+void KernelContext::require(isa::Feature f, Recorder& r, Here at) {
+  version = std::max(version, isa::lowest_version(f));
+  r.require(rules::target_feature(f, target, isa::newest_version), at,
+            std::string(isa::spelling(f)) + " on " + isa::spelling(target));
 }
 
 Operand Issuer::result(ScalarType type, std::string_view mnemonic, std::vector<Operand> operands, Here at) {

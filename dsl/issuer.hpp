@@ -23,6 +23,9 @@ struct KernelContext {
   isa::CtaGroup group = isa::CtaGroup::one;  // of every tcgen05 instruction
   isa::PtxVersion version{};                 // the lowest that knows the features that were asked for
   TensorCoreTarget* tensor_core = nullptr;   // what MMAs become
+
+  /// The target must have the feature; the module's version follows.
+  void require(isa::Feature, Recorder&, Here at);
 };
 
 /// What a role knows of itself while it is recorded. Owned by the builder; scopes point to it.
@@ -61,8 +64,7 @@ class Issuer {
   RoleContext& role() const { return *role_; }
 
  protected:
-  /// The kernel's target must have the feature; the module's version follows.
-  void require_feature(isa::Feature, Here at) const;
+  void require_feature(isa::Feature f, Here at) const { role_->kernel->require(f, *rec_, at); }
   isa::CtaGroup group() const { return role_->kernel->group; }
   /// A new value from an instruction that must not be merged with an equal one: `mnemonic result, operands`.
   ir::Operand result(ScalarType, std::string_view mnemonic, std::vector<ir::Operand> operands, Here at);

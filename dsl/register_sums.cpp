@@ -12,8 +12,7 @@ RegisterSums::RegisterSums(Warpgroup& g, const MmaSpec& mma, int first_block, in
   Recorder& r = g.recorder();
   r.require(rules::wgmma_form(mma.form, mma.shape, 1), at);
   auto* wgmma = dynamic_cast<Wgmma*>(g.role().kernel->tensor_core);
-  r.require(rules::target_feature(isa::Feature::wgmma, g.role().kernel->target, isa::newest_version), at,
-            "wgmma on " + isa::spelling(g.role().kernel->target));
+  g.role().kernel->require(isa::Feature::wgmma, r, at);
   if (wgmma) wgmma->multiplies_in_registers(mma.form);
   for (int i = 0; i < blocks; ++i) sums_.push_back(thread_sums(r, mma.shape.d, mma.N()));
   r.at_role_entry([&] {

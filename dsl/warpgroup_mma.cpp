@@ -9,16 +9,6 @@
 
 namespace kiln::dsl {
 
-namespace {
-
-// What asks for a feature of the target.
-struct Asking : Warpgroup {
-  explicit Asking(const Warpgroup& g) : Warpgroup(g) {}
-  using Warpgroup::require_feature;
-};
-
-}  // namespace
-
 namespace detail {
 
 WgmmaRegisters::WgmmaRegisters(Recorder& r, ScalarType type, int count, std::shared_ptr<const WgmmaGroups> groups)
@@ -67,7 +57,7 @@ void WarpgroupMma::wait(int groups, Here at) {
 
 void WarpgroupMma::issue(const isa::MmaShape& shape, detail::WgmmaRegisters& d, const Operand& a, const Operand& b,
                          const EnableInputD& p) {
-  Asking(g_).require_feature(isa::Feature::wgmma, p.at);
+  g_.role().kernel->require(isa::Feature::wgmma, recorder(), p.at);
   d.give();
   issue_wgmma(recorder(), {isa::MmaKind::f16}, shape, shape.n, d.all(), {a, b, p.operand}, p.at);
 }

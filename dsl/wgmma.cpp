@@ -128,13 +128,6 @@ std::vector<ir::Statement> Wgmma::moved_role_code(Recorder& r, std::vector<ir::S
 
 namespace {
 
-// A thread that issues on behalf of the kernel's.
-class WgmmaIssuer : public TensorCore {
- public:
-  explicit WgmmaIssuer(const TensorCore& thread) : TensorCore(thread) {}
-  using TensorCore::require_feature;
-};
-
 // A word of the role that every thread computes once.
 class RoleEntry {
  public:
@@ -204,15 +197,15 @@ Operand Wgmma::a_descriptor(TensorCore& t, const Operand& all_rows, const TileSh
 }
 
 void Wgmma::mma(TensorCore& thread, const MmaCall& call, MmaOperands o, const TileShape* b_tile, Here at) {
-  WgmmaIssuer t(thread);
-  Recorder& r = t.recorder();
+  Recorder& r = thread.recorder();
+  KernelContext& kernel = *thread.role().kernel;
   const isa::MmaForm& form = call.form;
   const isa::MmaShape& shape = call.shape;
   const rules::Verdict legal = rules::wgmma_form(form, shape);
   r.require(legal, at);
   if (legal.broken()) return;
-  t.require_feature(isa::Feature::wgmma, at);
-  if (form.kind == isa::MmaKind::i8 && shape.a != shape.b) t.require_feature(isa::Feature::wgmma_mixed_signs, at);
+  kernel.require(isa::Feature::wgmma, r, at);
+  if (form.kind == isa::MmaKind::i8 && shape.a != shape.b) kernel.require(isa::Feature::wgmma_mixed_signs, r, at);
   multiplies_fp8_ = multiplies_fp8_ || form.kind == isa::MmaKind::f8f6f4;
   Multiplier& m = multiplier(thread, at);
   if (m.sums.empty()) m.sums = thread_sums(r, shape.d, shape.n);
