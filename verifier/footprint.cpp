@@ -1,5 +1,6 @@
 #include "verifier/footprint.hpp"
 
+#include "ptx/flow/tensor_loads.hpp"
 #include "ptx/isa/access_bytes.hpp"
 #include "ptx/isa/scales.hpp"
 #include "ptx/isa/sparse.hpp"
@@ -14,10 +15,12 @@ using Role = Footprint::Role;
 
 constexpr int cell_bytes = 4;  // a column of one lane
 
-Footprint data(const ir::Operation& op, const ir::Argument& address) {
+Footprint data(const Facts& facts, const ir::Operation& op, const ir::Argument& address) {
   const bool packed = op.modifiers.pack_16b || op.modifiers.unpack_16b;
   const int columns = isa::load_shape(op.modifiers.shape).columns * isa::repeat_count(op.modifiers.repeat);
-  return {&address, Role::data, {0, columns * (packed ? 2 : 1)}, isa::load_shape(op.modifiers.shape).lanes == 16};
+  Footprint f{&address, Role::data, {0, columns * (packed ? 2 : 1)}, isa::load_shape(op.modifiers.shape).lanes == 16};
+  if (isa::is_tensor_load(op.opcode)) f.read = flow::columns_used(facts.code, facts.definitions, op);
+  return f;
 }
 
 // What is read beside A and B: scale factors and metadata. Without a known shape it is one column of each.
@@ -72,7 +75,7 @@ std::string_view spelling(Role r) {
 }
 
 std::vector<Footprint> footprints(const Facts& facts, const ir::Operation& op) {
-  if (const auto x = ops::as<ops::TmemAccess>(op)) return {data(op, x->address)};
+  if (const auto x = ops::as<ops::TmemAccess>(op)) return {data(facts, op, x->address)};
   if (const auto x = ops::as<ops::TmemShift>(op)) return {{x->address.pointer(), Role::shifted, {0, 8}}};
   if (const auto x = ops::as<ops::TmemCopy>(op))
     return {{x->to.pointer(), Role::copied, {0, isa::copy_shape(op.modifiers.shape).bytes / cell_bytes}}};

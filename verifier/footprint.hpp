@@ -17,6 +17,10 @@ struct Footprint {
   Role role = Role::data;  // `data`: of ld and st, whose lane depends on the warp
   isa::ColumnRange columns{0, 1};
   bool half_lanes = false;  // 16 of each 32 lanes, from the lane of the address on
+  std::optional<isa::ColumnRange> read{};  // of a load: the columns of registers that some instruction reads
+
+  /// The columns that matter to the kernel.
+  isa::ColumnRange used() const { return read.value_or(columns); }
 };
 
 /// What an operand is called in a message.

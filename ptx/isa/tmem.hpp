@@ -36,6 +36,8 @@ struct ColumnRange {
   constexpr std::int64_t end() const { return first + count; }
 };
 
+/// The same columns, counted from elsewhere.
+constexpr ColumnRange shifted(ColumnRange r, std::int64_t by) { return {r.first + by, r.count}; }
 constexpr bool overlap(ColumnRange a, ColumnRange b) { return a.first < b.end() && b.first < a.end(); }
 
 /// The tensor memory that a CTA holds along one path.

@@ -31,6 +31,14 @@ constexpr Verdict tmem_range(std::int64_t first, std::int64_t columns, std::int6
   return breaks(Rule::tmem_range, first < 0 ? first : first + columns, allocated);
 }
 
+/// The same of an instruction that uses some of the columns: a load, out of whose registers the others are never read.
+constexpr Verdict tmem_range(isa::ColumnRange columns, isa::ColumnRange used, std::int64_t allocated) {
+  if (used.count > 0)
+    if (const Verdict v = tmem_range(used.first, used.count, allocated); v.broken()) return v;
+  const Verdict v = tmem_range(columns.first, columns.count, allocated);
+  return v.broken() ? breaks(Rule::tmem_range_unused, v.given, allocated) : legal;
+}
+
 /// The columns of D and of an operand that the same MMA reads, on the same lanes. The verdict carries the first common
 /// column.
 constexpr Verdict mma_overlap(isa::ColumnRange d, isa::ColumnRange read) {

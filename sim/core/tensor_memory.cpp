@@ -99,11 +99,15 @@ void TensorMemory::require_six_bit(int lane, int column, int n) const {
 void TensorMemory::check_columns(int first, int n, const char* what) const {
   require(rules::tmem_range(first, n, isa::tmem_columns), "{} in columns {} to {} of {}", what, first, first + n - 1,
           isa::tmem_columns);
-  for (int c = first; c < first + n; ++c) {
-    if (owner_[std::size_t(c)] >= 0) continue;
+  if (const auto c = first_free(first, n))
     fault(rules::Rule::tmem_range,
-          fmt::format("{} in columns {} to {}, of which {} is not allocated", what, first, first + n - 1, c));
-  }
+          fmt::format("{} in columns {} to {}, of which {} is not allocated", what, first, first + n - 1, *c));
+}
+
+std::optional<int> TensorMemory::first_free(int first, int n) const {
+  for (int c = first; c < first + n; ++c)
+    if (owner_[std::size_t(c)] < 0) return c;
+  return std::nullopt;
 }
 
 }  // namespace kiln::sim

@@ -6,6 +6,7 @@
 #include <string>
 #include <tuple>
 
+#include "ptx/flow/definitions.hpp"
 #include "ptx/ir/code.hpp"
 #include "ptx/ops/operations.hpp"
 #include "sim/core/link.hpp"
@@ -38,6 +39,9 @@ class Binder {
   u32 add(CallSite site);
 
   const ir::Code& code() const { return code_; }
+  const flow::Definitions& definitions() {
+    return definitions_ ? *definitions_ : definitions_.emplace(code_);
+  }
 
   /// A source operand of an instruction type: register, immediate, symbol address or special register. Gap when a
   /// register's width is not that of the type.
@@ -94,6 +98,7 @@ class Binder {
 
   const Linked& linked_;
   const ir::Code& code_;
+  std::optional<flow::Definitions> definitions_{};  // made when asked for
   Program program_;
   const Callable* function_ = nullptr;
   std::map<std::tuple<u64, u8, Constant::Kind>, u32> constants_;

@@ -6,10 +6,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
+#include "ptx/flow/tensor_loads.hpp"
 #include "ptx/rules/execution.hpp"
+#include "ptx/rules/tcgen05_alloc.hpp"
 #include "ptx/rules/tcgen05_form.hpp"
 #include "ptx/rules/tcgen05_ld.hpp"
 #include "sim/core/memory_access.hpp"
@@ -86,18 +89,40 @@ void for_cells(const Inst& i, const Window& w, F f) {
     }
 }
 
-void check_footprint(Context& c, const Inst& i, const Window& w, const char* what) {
-  const auto shape = DataShape(i.mode);
-  const isa::LoadShape s = isa::load_shape(shape);
-  const int columns = int(i.more_count) / s.registers * s.columns * (i.flags & tmem_packed ? 2 : 1);
-  c.cta->tmem.check_columns(w.column, columns, what);
-  if (shape == DataShape::s16x32bx2) c.cta->tmem.check_columns(w.column + int(i.target), columns, what);
+int columns_of(const Inst& i) {
+  const isa::LoadShape s = isa::load_shape(DataShape(i.mode));
+  return int(i.more_count) / s.registers * s.columns * (i.flags & tmem_packed ? 2 : 1);
+}
+
+// The first columns of the parts that an instruction touches: 16x32bx2 has two.
+auto parts_of(const Inst& i, const Window& w) {
+  const bool two = DataShape(i.mode) == DataShape::s16x32bx2;
+  return std::array{w.column, two ? w.column + int(i.target) : w.column};
+}
+
+void check_footprint(Context& c, const Inst& i, const Window& w) {
+  for (const int first : parts_of(i, w)) c.cta->tmem.check_columns(first, columns_of(i), "tcgen05.st");
+}
+
+// b, c: the columns that matter.
+void check_load(Context& c, const Inst& i, const Window& w) {
+  const TensorMemory& tmem = c.cta->tmem;
+  for (const int first : parts_of(i, w)) {
+    const int columns = columns_of(i);
+    const bool beyond = first + columns <= isa::tmem_columns && tmem.first_free(first, columns) &&
+                        !tmem.first_free(first + int(i.b), int(i.c));
+    if (!beyond) tmem.check_columns(first, columns, "tcgen05.ld");
+    else if (const auto v = rules::tmem_range({0, columns}, {}, 0); v.broken())
+      c.grid->report(i.operation, v.rule,
+                     fmt::format("columns {} to {}, of which {} is not allocated", first, first + columns - 1,
+                                 *tmem.first_free(first, columns)));
+  }
 }
 
 void watch_window(Context& c, const Inst& i, Mask lanes, const Window& w, AccessKind kind) {
   if (!c.grid->observer) return;
   const isa::LoadShape s = isa::load_shape(DataShape(i.mode));
-  const auto bytes = u64(4 * int(i.more_count) / s.registers * s.columns * (i.flags & tmem_packed ? 2 : 1));
+  const auto bytes = u64(4 * columns_of(i));
   const auto tell = [&](int column) {
     const auto address = u64(isa::pack(isa::TmemAddress{w.quarter + w.lane, column}));
     c.grid->observer->access(c.agent(lanes), *i.operation, {Space::reg, c.cta->index, address, bytes, u32(s.lanes)},
@@ -169,10 +194,11 @@ void spread_load(Context& c, const Inst& i, const Window& w) {
   });
 }
 
-// more: the registers; a, value: the address; mode: shape; target: the split of 16x32bx2.
+// more: the registers; a, value: the address; b, c: the first and the number of the columns that matter; mode: shape;
+// target: the split of 16x32bx2.
 void load_tensor(Context& c, const Inst& i, Mask lanes) {
   const Window w = window(c, i, lanes, DataShape(i.mode));
-  check_footprint(c, i, w, "tcgen05.ld");
+  check_load(c, i, w);
   watch_window(c, i, lanes, w, AccessKind::read);
   const bool poison = is_row_each(i, w) ? load_rows(c, i, w) : load_cells(c, i, w);
   if (poison || c.warp->poison) spread_load(c, i, w);
@@ -228,7 +254,7 @@ void spread_store(Context& c, const Inst& i, const Window& w) {
 
 void store_tensor(Context& c, const Inst& i, Mask lanes) {
   const Window w = window(c, i, lanes, DataShape(i.mode));
-  check_footprint(c, i, w, "tcgen05.st");
+  check_footprint(c, i, w);
   watch_window(c, i, lanes, w, AccessKind::write);
   TensorMemory& tmem = c.cta->tmem;
   const bool packed = (i.flags & tmem_packed) != 0;
@@ -263,6 +289,9 @@ void bind(Binder& binder, const ir::Operation& op, const ops::TmemAccess& x, Ins
   inst.mode = u8(m.shape);
   inst.flags = m.pack_16b || m.unpack_16b ? tmem_packed : 0;
   if (m.shape == DataShape::s16x32bx2) inst.target = u32(x.split->value);
+  if (!isa::is_tensor_load(op.opcode)) return;
+  const isa::ColumnRange used = flow::columns_used(binder.code(), binder.definitions(), op);
+  inst.b = u32(used.first), inst.c = u32(used.count);
 }
 
 void bind_load_and_reduce(Binder& binder, const ir::Operation& op, const ops::TmemAccess& x, Inst& inst) {

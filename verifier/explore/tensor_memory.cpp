@@ -79,8 +79,9 @@ void TensorMemory::touch(const Turn& t, EventId id, std::uint32_t cta, const Foo
   if (!is_scale || place.largest() - place.smallest() > flow::Demands::most_small)
     place = flow::Bits::constant(values_.number(t, *print.address, 32, address_of_tensor_memory));
   const std::uint64_t address = place.smallest();
-  const auto first = std::uint32_t(address & column_mask) + std::uint32_t(print.columns.first);
-  const std::uint32_t end = first + std::uint32_t(print.columns.count) + std::uint32_t(place.largest() - address);
+  const auto base = std::int64_t(address & column_mask), room = std::int64_t(place.largest() - address);
+  const isa::ColumnRange columns{base + print.columns.first, print.columns.count + room},
+      used{base + print.used().first, print.used().count + (print.read ? 0 : room)};
   const bool may = !place.value();  // it is not known which columns it touches
   t.s.events[id].is_uncertain |= may;
   const int block_of_address = int(address >> 16 & (isa::tmem_lanes - 1)) / tensor_block_lanes;
@@ -93,8 +94,9 @@ void TensorMemory::touch(const Turn& t, EventId id, std::uint32_t cta, const Foo
     from = block_of_address % 2;
     step = 2;
   }
-  check_columns(t, cta, first, end, may);
-  for (int block = from; block < until; block += step) memory_.touch(t, id, {cta, block}, first, end, t.lanes);
+  check_columns(t, cta, columns, used, may);
+  for (int block = from; block < until; block += step)
+    memory_.touch(t, id, {cta, block}, std::uint32_t(columns.first), std::uint32_t(columns.end()), t.lanes);
 }
 
 // tcgen05.mma, cp and shift: operands are read and D is written some time later, in the order of issue.
@@ -184,17 +186,21 @@ void TensorMemory::consume_loads(const Turn& t) {
 }
 
 // Columns of the own CTA. When the peer allocates its columns is not compared.
-void TensorMemory::check_columns(const Turn& t, std::uint32_t cta, std::uint32_t first, std::uint32_t end, bool may) {
+void TensorMemory::check_columns(const Turn& t, std::uint32_t cta, isa::ColumnRange columns, isa::ColumnRange used, bool may) {
   const auto& all = t.s.ctas[cta].allocations;
   if (cta != t.cta_index || all.empty()) return;
-  std::uint32_t at = first;
-  for (const auto& [column, a] : all)
-    if (column <= at && at < column + a.columns) at = column + a.columns;
-  if (at >= end) return;
-  const auto above = all.upper_bound(first);
+  const auto is_allocated = [&](isa::ColumnRange r) {
+    std::int64_t at = r.first;
+    for (const auto& [column, a] : all)
+      if (column <= at && at < std::int64_t(column) + a.columns) at = std::int64_t(column) + a.columns;
+    return at >= r.end();
+  };
+  if (is_allocated(columns)) return;
+  if (is_allocated(used)) used = {};
+  const auto above = all.upper_bound(std::uint32_t(columns.first));
   const auto& [base, allocation] = above == all.begin() ? *above : *std::prev(above);
-  const rules::Verdict v =
-      rules::tmem_range(std::int64_t(first) - std::int64_t(base), end - first, std::int64_t(allocation.columns));
+  const rules::Verdict v = rules::tmem_range(shifted(columns, -std::int64_t(base)), shifted(used, -std::int64_t(base)),
+                                             std::int64_t(allocation.columns));
   findings_.add({v, &t.op, allocation.operation, {}, {}, "the allocation is here", {}}, may);
 }
 

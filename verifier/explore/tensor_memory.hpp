@@ -31,7 +31,7 @@ class TensorMemory {
   bool may_leave_out_lanes(const ops::Mma&) const;
   void judge_tiles(const Turn&, std::uint32_t cta, const ops::Mma&, const std::optional<KnownOperand>& a,
                    const std::optional<KnownOperand>& b);
-  void check_columns(const Turn&, std::uint32_t cta, std::uint32_t first, std::uint32_t end, bool may);
+  void check_columns(const Turn&, std::uint32_t cta, isa::ColumnRange, isa::ColumnRange used, bool may);
   void check_descriptor(const Turn&, const ops::Mma&, bool is_a);
 
   const Program& program_;

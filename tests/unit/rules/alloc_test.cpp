@@ -31,6 +31,10 @@ TEST_CASE("tcgen05-tmem-range: columns lie between the start and the end of the 
   CHECK(tmem_range(32, 32, 64).ok());
   CHECK(is_broken(tmem_range(33, 32, 64), Rule::tmem_range));
   CHECK(is_broken(tmem_range(-1, 1, 64), Rule::tmem_range));
+  CHECK(tmem_range({32, 32}, {32, 32}, 64).ok());
+  CHECK(is_broken(tmem_range({40, 32}, {40, 25}, 64), Rule::tmem_range));
+  CHECK(is_broken(tmem_range({40, 32}, {40, 24}, 64), Rule::tmem_range_unused));
+  CHECK(is_broken(tmem_range({80, 4}, {}, 64), Rule::tmem_range_unused));
 }
 
 TEST_CASE("tcgen05-mma-overlap: what the MMA reads lies before D or after it") {

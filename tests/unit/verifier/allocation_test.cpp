@@ -70,7 +70,7 @@ TEST_CASE("orders of alloc, relinquish and dealloc that are wrong on every path"
 TEST_CASE("columns of different slots belong to different allocations") {
   const std::string body = alloc + "[slot], 64; " + alloc +
                            "[other], 32; ld.shared.b32 %t, [slot]; ld.shared.b32 %r5, [other]; "
-                           "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r6}, [%AT]; tcgen05.wait::ld.sync.aligned; " +
+                           "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r6}, [%AT]; tcgen05.wait::ld.sync.aligned; add.u32 %r6, %r6, 1; " +
                            dealloc + "%t, 64; " + dealloc + "%r5, 32;";
   CHECK(check("@%p3 bra E; " + test::replaced(body, "%AT", "%t+63") + "E:").empty());
   CHECK(check("@%p3 bra E; " + test::replaced(body, "%AT", "%r5+63") + "E:") == "tcgen05-tmem-range ");
