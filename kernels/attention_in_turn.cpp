@@ -16,6 +16,9 @@ namespace {
 
 constexpr int rows = attention_rows, keys = attention_keys, head = attention_head, stages = 2, tiles = 2;
 constexpr int part = 32;  // columns that are loaded at a time where time does not count
+// Sums are scaled when a score's exponent exceeds what exponents are less by so much in some row of a warp. Until then
+// weights are greater than 1, at most 2^growth, which costs no precision.
+constexpr float growth = 8, no_score = 1e37f;
 
 using QTile = SharedTile<bf16, rows, head, K_major, swizzle_128B>;
 using KTile = SharedTile<bf16, keys, head, K_major, swizzle_128B>;
@@ -55,8 +58,8 @@ void leave_out(Warpgroup& g, const Scores& scores, const U32& keys_left) {
 
 template <class Seen>
 void softmax(Warpgroup& g, const Tile& tile, const Seen& visible, const U32& blocks, const RowsOfHead& out) {
-  // What exponents are less by: the greatest score so far, as an exponent.
-  auto offset = g.var(-unseen_score), total = g.var(0.0f);
+  // What exponents are less by: a score not much less than the greatest so far, as an exponent.
+  auto offset = g.var(no_score), total = g.var(0.0f);
   const F32 zero = total;
   for (int c = 0; c < head; c += part)
     g.store(tile.sums.columns<part>(c), make_registers<part>([&](int) { return zero; }));
@@ -66,14 +69,17 @@ void softmax(Warpgroup& g, const Tile& tile, const Seen& visible, const U32& blo
     const U32 keys_left = visible.left(g, j);
     g.when(visible.cuts(j), [&] { leave_out(g, tile.scores, keys_left); });
     const auto scores = g.wait(g.load(tile.scores));
-    const F32 before = offset, now = min(before, combined(scores, greater) * -exponent_scale);
-    const F32 factor = ex2_approx_ftz(now - before);
+    const F32 before = offset, least = min(before, combined(scores, greater) * -exponent_scale);
+    const Pred grows = g.vote_sync_any(before - least > growth);
+    const F32 now = select(grows, least, before), factor = ex2_approx_ftz(now - before);
     const auto weights =
         make_registers<keys>([&](int i) { return ex2_approx_ftz(fma(scores[i], exponent_scale, now)); });
     g.store(tile.weights, cvt<bf16>(weights));
     total = fma(total, factor, combined(weights, plus));
-    const auto sums = g.wait(g.load(tile.sums));
-    g.store(tile.sums, make_registers<head>([&](int i) { return sums[i] * factor; }));
+    g.when(grows, [&] {
+      const auto sums = g.wait(g.load(tile.sums));
+      g.store(tile.sums, make_registers<head>([&](int i) { return sums[i] * factor; }));
+    });
     g.tcgen05_wait_st();
     g.arrive_by_warp(tile.weights_full);
     offset = now;
