@@ -9,7 +9,7 @@
 
 #include "dsl/dsl.hpp"
 #include "dsl/warpgroup_mma.hpp"
-#include "kernels/attention.hpp"
+#include "kernels/attention_problem.hpp"
 
 namespace kiln::kernels::by_wgmma {
 
