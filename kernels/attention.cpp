@@ -40,10 +40,7 @@ Kernel build(const std::string& name, Target target) {
   KernelBuilder attention(name, target, warps<7>);
   const Heads<Cta> batch(attention);
 
-  auto q = attention.shared<QTile>();
-  auto q_full = attention.mbarrier("q_full");
-  auto in_k = attention.ring<stages, KTile>("k");
-  auto in_v = attention.ring<stages, VTile>("v");
+  Inputs<rows, stages> in(attention);
   auto scores = attention.accumulator_ring<2, ScoresMma>("scores");
   auto weights = attention.tensor_memory<Probabilities>("weights");
   auto sums = attention.tmem<f32, rows, head>("sums");
@@ -57,28 +54,28 @@ Kernel build(const std::string& name, Target target) {
 
   attention.role("load", warp<4>.elect(), [&](Thread t) {
     const U32 head_of_k = batch.head_of_k(head_of_q);
-    t.expect_tx(q_full, QTile::transaction_bytes);
-    t.tma_load(q, batch.map(t, of_q).at(0, row, 0, head_of_q), q_full);
+    t.expect_tx(in.q_full, QTile::transaction_bytes);
+    t.tma_load(in.q, batch.map(t, of_q).at(0, row, 0, head_of_q), in.q_full);
     t.loop(blocks, [&](U32 j) {
-      auto k = in_k.acquire(t);
+      auto k = in.k.acquire(t);
       t.tma_load(k.get<KTile>(), batch.map(t, of_k).at(0, j * keys, 0, head_of_k), k.full);
-      auto v = in_v.acquire(t);
+      auto v = in.v.acquire(t);
       t.tma_load(v.get<VTile>(), batch.map(t, of_v).at(0, j * keys, 0, head_of_k), v.full);
     });
   });
   attention.role("scores", warp<5>.elect(), [&](Thread t) {
-    t.wait(q_full, Phase{0});
+    t.wait(in.q_full, Phase{0});
     t.loop(blocks, [&](U32) {
-      auto k = in_k.wait(t);
+      auto k = in.k.wait(t);
       auto s = scores.acquire(t);
-      t.mma_tiles<ScoresMma>(s.sums, q, k.get<KTile>(), accumulate(false));
+      t.mma_tiles<ScoresMma>(s.sums, in.q, k.get<KTile>(), accumulate(false));
       t.commit(k.empty);
       t.commit(s.full);
     });
   });
   attention.role("values", warp<6>.elect(), [&](Thread t) {
     t.loop(blocks, [&](U32 j) {
-      auto v = in_v.wait(t);
+      auto v = in.v.wait(t);
       t.wait(weights_full, Phase(j & 1));
       t.mma_tiles<ValuesMma>(sums, weights, v.get<VTile>(), accumulate(j != 0));
       t.commit(v.empty);

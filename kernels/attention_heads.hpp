@@ -14,6 +14,27 @@ namespace kiln::kernels::heads {
 
 using namespace kiln::dsl;
 
+constexpr int head = attention_head, span = attention_span, keys = 128;  // keys: of a block
+
+using KTile = SharedTile<bf16, keys, head, K_major, swizzle_128B>;
+using VTile = SharedTile<bf16, head, keys, MN_major, swizzle_128B>;  // as memory has it: a row for each key
+
+/// What the roles of a CTA share: a tile of Q and blocks of keys and values.
+template <int rows, int stages>
+struct Inputs {
+  using QTile = SharedTile<bf16, rows, head, K_major, swizzle_128B>;
+  Shared<QTile> q;
+  Mbarrier q_full;
+  Ring<stages, KTile> k;
+  Ring<stages, VTile> v;
+
+  explicit Inputs(KernelBuilder& b)
+      : q(b.shared<QTile>()),
+        q_full(b.mbarrier("q_full")),
+        k(b.ring<stages, KTile>("k")),
+        v(b.ring<stages, VTile>("v")) {}
+};
+
 /// Rows and keys of a head, and the CTA's first row.
 struct Extents {
   U32 m, n, row;
@@ -33,10 +54,10 @@ struct KeysOfWindow {
 };
 
 /// How many rows of Q a CTA has, and how O leaves it: by copies of so many rows, or, 0, by stores of its threads. Boxes
-/// of Q, K and V have 128 rows.
+/// of Q, K and V have as many rows as a block has keys.
 template <int rows_, int store_rows_ = 0>
 struct CtaOf {
-  static constexpr int rows = rows_, store_rows = store_rows_, box_rows = 128;
+  static constexpr int rows = rows_, store_rows = store_rows_, box_rows = keys;
   static constexpr bool copies_o = store_rows != 0;
   using O = std::conditional_t<copies_o, HeadMap, Pointer<bf16>>;
 };
@@ -174,7 +195,7 @@ class Sequences {
   }
 
  private:
-  static constexpr int spans = attention_head / attention_span;
+  static constexpr int spans = head / span;
   using Images = SharedTile<u8, 8 * operands, 16, K_major, packed>;
   static_assert(Images::bytes == operands * isa::tensor_map_bytes);
 

@@ -19,7 +19,7 @@ namespace {
 constexpr int stages = 2, tiles = 2;
 // Exponents are less by a score that is at most so much, as an exponent, below the greatest so far of its row. Only
 // where it would be more are sums scaled; weights are then at most 2^growth, which rounds them no worse.
-constexpr float growth = 8, no_score = 1e37f;
+constexpr float growth = 8;
 
 using Cta = CtaOf<tiles * rows>;
 
@@ -39,7 +39,7 @@ template <class Batch, class Visible>
 void softmax(Warpgroup& g, const Tile& tile, int number, const Batch& batch, const Visible& visible,
              const U32& of_head) {
   const U32 blocks = visible.blocks, first = visible.first();
-  auto offset = g.var(no_score), total = g.var(0.0f);
+  auto offset = g.var(-least_score), total = g.var(0.0f);
   const F32 zero = total;
   for (int c = 0; c < head; c += part)
     g.store(tile.sums.columns<part>(c), make_registers<part>([&](int) { return zero; }));
@@ -49,9 +49,9 @@ void softmax(Warpgroup& g, const Tile& tile, int number, const Batch& batch, con
     const U32 block = first + j;
     g.when(visible.cuts(number, block), [&] { leave_out(g, tile.scores, visible.sees(g, number, block)); });
     const auto scores = g.wait(g.load(tile.scores));
-    const F32 before = offset, least = min(before, combined(scores, greater) * -exponent_scale);
-    const Pred grows = g.vote_sync_any(before - least > growth);
-    const F32 now = select(grows, least, before), factor = ex2_approx_ftz(now - before);
+    const F32 before = offset, lowest = min(before, combined(scores, greater) * -exponent_scale);
+    const Pred grows = g.vote_sync_any(before - lowest > growth);
+    const F32 now = select(grows, lowest, before), factor = ex2_approx_ftz(now - before);
     const auto weights =
         make_registers<keys>([&](int i) { return ex2_approx_ftz(fma(scores[i], exponent_scale, now)); });
     g.store(tile.weights, cvt<bf16>(weights));

@@ -8,18 +8,16 @@ namespace kiln::kernels::by_tcgen05 {
 
 using namespace heads;
 
-constexpr int rows = 128, keys = 128, head = attention_head;
+constexpr int rows = 128;
 constexpr int part = 32;  // columns that are loaded at a time where time does not count
 
 using QTile = SharedTile<bf16, rows, head, K_major, swizzle_128B>;
-using KTile = SharedTile<bf16, keys, head, K_major, swizzle_128B>;
-using VTile = SharedTile<bf16, head, keys, MN_major, swizzle_128B>;  // as memory has it: a row for each key
 using ScoresMma = tcgen05_mma<kind_f16, bf16, bf16, f32, rows, keys>;
 using ValuesMma = tcgen05_mma<kind_f16, bf16, bf16, f32, rows, head>;
 using Scores = ScoresMma::Accumulator;
 using Sums = ValuesMma::Accumulator;
 using Probabilities = TmemA<bf16, rows, keys>;
-static_assert(rows == CtaOf<rows>::box_rows && keys == rows);
+static_assert(rows == keys);
 
 // What the rows of a CTA of so many tiles see: `blocks` blocks of keys from `first` on. cuts(tile, block): some row of
 // the tile does not see all of the block; sees(scope, tile, block) then says which of its keys this thread's row sees.

@@ -14,8 +14,9 @@ namespace kiln::kernels {
 inline constexpr int attention_head = 128;
 /// Exponents are of two: 2^(log2e / sqrt(head) * score).
 inline const float exponent_scale = float(std::numbers::log2e / std::sqrt(double(attention_head)));
-/// The score of a key that a row does not see.
-inline constexpr float unseen_score = -std::numeric_limits<float>::infinity();
+/// The score of a key that a row does not see; the greatest score before any is known: finite, so that it has a
+/// distance to that.
+inline constexpr float unseen_score = -std::numeric_limits<float>::infinity(), least_score = -1e37f;
 
 inline dsl::F32 greater(const dsl::F32& a, const dsl::F32& b) { return max(a, b); }
 inline dsl::F32 plus(const dsl::F32& a, const dsl::F32& b) { return a + b; }

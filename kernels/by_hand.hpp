@@ -33,6 +33,13 @@ std::span<const dsl::SizeOption> attention_varlen_options();
 dsl::Kernel attention_varlen(isa::Target, const dsl::Sizes&);
 launch::Contract attention_varlen_problem(const dsl::Kernel&, const dsl::Sizes&);
 
+/// A row for each sequence and head, Q[batch, heads, 128] and O like it, of keys and values in pages, K[pages, page,
+/// heads / sharing, 128] and V like K: a table has the pages of each sequence, a list how many keys it has. The options
+/// --batch, --n, --heads, --sharing, --page and --splits.
+std::span<const dsl::SizeOption> attention_decode_options();
+dsl::Kernel attention_decode(isa::Target, const dsl::Sizes&);
+launch::Contract attention_decode_problem(const dsl::Kernel&, const dsl::Sizes&);
+
 /// All of these on sm_90a, by wgmma.
 std::span<const dsl::SizeOption> attention_wgmma_options();
 dsl::Kernel attention_wgmma(isa::Target, const dsl::Sizes&);
@@ -45,9 +52,6 @@ launch::Contract attention_wgmma_window_problem(const dsl::Kernel&, const dsl::S
 std::span<const dsl::SizeOption> attention_wgmma_varlen_options();
 dsl::Kernel attention_wgmma_varlen(isa::Target, const dsl::Sizes&);
 launch::Contract attention_wgmma_varlen_problem(const dsl::Kernel&, const dsl::Sizes&);
-/// A row for each sequence and head, Q[batch, heads, 128] and O like it, of keys and values in pages, K[pages, page,
-/// heads / sharing, 128] and V like K: a table has the pages of each sequence, a list how many keys it has. The options
-/// --batch, --n, --heads, --sharing, --page and --splits.
 std::span<const dsl::SizeOption> attention_wgmma_decode_options();
 dsl::Kernel attention_wgmma_decode(isa::Target, const dsl::Sizes&);
 launch::Contract attention_wgmma_decode_problem(const dsl::Kernel&, const dsl::Sizes&);

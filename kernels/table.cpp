@@ -130,6 +130,8 @@ std::span<const Entry> kernel_table() {
             kernels::attention_window_problem},
       Entry{"attention_varlen", "attention of sequences of any lengths, one after the other", tcgen05_targets,
             kernels::attention_varlen_options(), kernels::attention_varlen, kernels::attention_varlen_problem},
+      Entry{"attention_decode", "a row of attention for each sequence and head, keys in pages", tcgen05_targets,
+            kernels::attention_decode_options(), kernels::attention_decode, kernels::attention_decode_problem},
       Entry{"attention_wgmma", "O = softmax(Q * K^T / sqrt(128)) * V, bf16, heads of 128: Hopper, sums in registers",
             hopper, kernels::attention_wgmma_options(), kernels::attention_wgmma, kernels::attention_wgmma_problem},
       Entry{"attention_wgmma_causal", "the same in which row i of a head sees the first n - m + i + 1 keys", hopper,
