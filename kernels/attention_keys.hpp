@@ -1,46 +1,87 @@
-// Which keys the rows of a CTA see, and in how many blocks those are: of attention by tcgen05. For kernels/*.cpp alone.
+// What kernels of attention by tcgen05 have in common: blocks of 128 keys, tiles of 128 rows, a row each thread, and
+// which keys a row sees. For kernels/*.cpp alone.
 #pragma once
 
-#include "kernels/gemm.hpp"
+#include "kernels/attention_heads.hpp"
 
-namespace kiln::kernels {
+namespace kiln::kernels::by_tcgen05 {
 
-/// Rows of a tile of scores, and keys of a block.
-inline constexpr int attention_rows = 128, attention_keys = 128;
+using namespace heads;
 
+constexpr int rows = 128;
+constexpr int part = 32;  // columns that are loaded at a time where time does not count
+
+using QTile = SharedTile<bf16, rows, head, K_major, swizzle_128B>;
+using ScoresMma = tcgen05_mma<kind_f16, bf16, bf16, f32, rows, keys>;
+using ValuesMma = tcgen05_mma<kind_f16, bf16, bf16, f32, rows, head>;
+using Scores = ScoresMma::Accumulator;
+using Sums = ValuesMma::Accumulator;
+using Probabilities = TmemA<bf16, rows, keys>;
+static_assert(rows == keys);
+
+// What the rows of a CTA of so many tiles see: `blocks` blocks of keys from `first` on. cuts(tile, block): some row of
+// the tile does not see all of the block; sees(scope, tile, block) then says which of its keys this thread's row sees.
+template <int tiles>
 struct AllKeys {
-  dsl::U32 n, blocks;
+  static constexpr auto parameter_list = parameters();
+  Extents of;
+  U32 blocks = (of.n + (keys - 1)) / keys;
 
-  /// How many of a block's keys and those after it this thread's row sees.
-  dsl::U32 left(dsl::Warpgroup&, const dsl::U32& block) const { return n - block * attention_keys; }
-  /// Only the last block may have keys that are not there.
-  dsl::Pred cuts(const dsl::U32& block) const { return block + 1 >= blocks; }
-  /// The same of the tile that so many come before in the CTA.
-  AllKeys of_tile(int) const { return *this; }
+  static auto maker(KernelBuilder&) {
+    return [](const Extents& of) { return AllKeys{of}; };
+  }
+  U32 first() const { return {of.n.recorder(), ir::Operand::number(0)}; }
+  Pred cuts(int, const U32& block) const { return block + 1 >= blocks; }
+  auto sees(Warpgroup&, int, const U32& block) const {
+    return [left = of.n - block * keys](int column) { return left > column; };
+  }
 };
-
-/// The rows are the last of as many positions as there are keys, and see none that come later than their own.
+// None that comes later than a row's own.
+template <int tiles>
 struct KeysSoFar {
-  dsl::U32 row, before, blocks;  // the first row; how many keys the row 0 sees; blocks of all rows
-  int tiles, tile = 0;           // of rows: that the CTA has, and which of them this is
+  static constexpr auto parameter_list = parameters();
+  Extents of;
+  U32 blocks = (of.end(tiles * rows - 1) + (keys - 1)) / keys;
 
-  KeysSoFar(const dsl::U32& row, const dsl::U32& m, const dsl::U32& n, const dsl::U32& all_blocks, int tiles = 1)
-      : row(row),
-        before(n - m + 1),
-        blocks(min((n - m + row + 1 + (tiles * attention_rows - 1 + attention_keys - 1)) / attention_keys, all_blocks)),
-        tiles(tiles) {}
-
-  dsl::U32 left(dsl::Warpgroup& g, const dsl::U32& block) const {
-    const dsl::U32 end = before + (row + (g.row() + tile * attention_rows)), first = block * attention_keys;
-    return select(first < end, end - first, 0);
+  static auto maker(KernelBuilder&) {
+    return [](const Extents& of) { return KeysSoFar{of}; };
   }
-  /// The last keys of a tile's rows lie in two blocks at most.
-  dsl::Pred cuts(const dsl::U32& block) const { return block + (tiles + 1) >= blocks; }
-  KeysSoFar of_tile(int number) const {
-    KeysSoFar keys(*this);
-    keys.tile = number;
-    return keys;
+  U32 first() const { return {of.n.recorder(), ir::Operand::number(0)}; }
+  // The last keys of a tile's rows lie in two blocks at most.
+  Pred cuts(int, const U32& block) const { return block + (tiles + 1) >= blocks; }
+  auto sees(Warpgroup& g, int tile, const U32& block) const {
+    const U32 end = of.end(g.row() + tile * rows), from = block * keys;
+    return [left = select(from < end, end - from, 0)](int column) { return left > column; };
+  }
+};
+// Of these the last ones, as many as the window has.
+template <int tiles>
+struct LastKeys : KeysOfWindow {
+  U32 from = begin(0) / keys, blocks = (of.end(tiles * rows - 1) + (keys - 1)) / keys - from;
+
+  static auto maker(KernelBuilder& b) {
+    return [window = declare(b, parameter_list)["window"_arg]](const Extents& of) { return LastKeys{{of, window}}; };
+  }
+  U32 first() const { return from; }
+  Pred cuts(int tile, const U32& block) const {
+    const U32 key = block * keys;
+    return key < begin(tile * rows + (rows - 1)) || key + keys > of.end(tile * rows);
+  }
+  auto sees(Warpgroup& g, int tile, const U32& block) const {
+    const U32 row = g.row() + tile * rows;  // what lies before the begin is a large number
+    return [after = block * keys - begin(row), of = count(row)](int column) { return after + column < of; };
   }
 };
 
-}  // namespace kiln::kernels
+// Has keys that a row does not see weigh nothing.
+template <class Sees>
+void leave_out(Warpgroup& g, const Scores& scores, const Sees& sees) {
+  for (int c = 0; c < keys; c += part) {
+    const auto loaded = g.wait(g.load(scores.columns<part>(c)));
+    g.store(scores.columns<part>(c),
+            make_registers<part>([&](int i) { return select(sees(c + i), loaded[i], unseen_score); }));
+  }
+  g.tcgen05_wait_st();
+}
+
+}  // namespace kiln::kernels::by_tcgen05

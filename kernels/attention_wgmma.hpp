@@ -9,18 +9,12 @@
 
 #include "dsl/dsl.hpp"
 #include "dsl/warpgroup_mma.hpp"
-#include "kernels/attention.hpp"
+#include "kernels/attention_heads.hpp"
 
 namespace kiln::kernels::by_wgmma {
 
 using namespace kiln::dsl;
-
-constexpr int head = attention_head, span = attention_span, keys = 128;  // keys: of a block
-
-using KTile = SharedTile<bf16, keys, head, K_major, swizzle_128B>;
-using VTile = SharedTile<bf16, head, keys, MN_major, swizzle_128B>;  // as memory has it: a row for each key
-
-constexpr float least = -1e37f;  // of the greatest score so far; finite, so that it has a distance to unseen_score
+using namespace heads;
 
 // What a lane has of a block: elements of two rows, 8 apart. Which of them an element is of.
 constexpr int rows_of_lane = 2;
@@ -36,7 +30,7 @@ inline std::vector<F32> of_row(const std::vector<F32>& all, int row) {
 // A warpgroup's softmax of its 64 rows, block by block.
 class Softmax {
  public:
-  Softmax(Warpgroup& g, WarpgroupMma& mma) : mma_(&mma), greatest_(g.vars<2>(least)), total_(g.vars<2>(0.0f)) {}
+  Softmax(Warpgroup& g, WarpgroupMma& mma) : mma_(&mma), greatest_(g.vars<2>(least_score)), total_(g.vars<2>(0.0f)) {}
 
   // What each key of a block weighs, given its scores. `factor` is what older sums are to be scaled by.
   std::vector<F32> weights(const std::vector<F32>& scores, std::vector<F32>& factor) {
@@ -62,22 +56,6 @@ class Softmax {
  private:
   WarpgroupMma* mma_;
   Vars<F32, 2> greatest_, total_;  // total: of this lane's keys
-};
-
-// What the roles share: a tile of Q and blocks of keys and values.
-template <int rows, int stages>
-struct Inputs {
-  using QTile = SharedTile<bf16, rows, head, K_major, swizzle_128B>;
-  Shared<QTile> q;
-  Mbarrier q_full;
-  Ring<stages, KTile> k;
-  Ring<stages, VTile> v;
-
-  explicit Inputs(KernelBuilder& b)
-      : q(b.shared<QTile>()),
-        q_full(b.mbarrier("q_full")),
-        k(b.ring<stages, KTile>("k")),
-        v(b.ring<stages, VTile>("v")) {}
 };
 
 // A warpgroup with its rows of Q, of a role of `groups`: scores, weights and the sum of values, all in registers. Seen

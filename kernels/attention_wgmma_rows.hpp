@@ -4,20 +4,15 @@
 
 #include <vector>
 
+#include "kernels/attention_heads.hpp"
 #include "kernels/attention_wgmma.hpp"
 
 namespace kiln::kernels::by_wgmma {
 
+using namespace heads;
+
 // A kernel's warpgroups that multiply, and their rows; of a warp, which stores them by itself.
 constexpr int groups = 2, rows = 64 * groups, store_rows = 16;
-
-// Rows and keys of a head, and the CTA's first row.
-struct Extents {
-  U32 m, n, row;
-
-  // How many keys a row of the tile sees, where none sees a key after its own: the rows are the last of n positions.
-  U32 end(const OperandOf<U32>& in_tile) const { return min(n - m + row + in_tile + 1, n); }
-};
 
 // Keys that come before a row's end. Both count from the lane's first column on.
 struct KeysBefore {

@@ -16,32 +16,42 @@ launch::Contract attention_problem(const dsl::Kernel&, const dsl::Sizes&);
 dsl::Kernel attention_causal(isa::Target, const dsl::Sizes&);
 launch::Contract attention_causal_problem(const dsl::Kernel&, const dsl::Sizes&);
 
-/// Both with two tiles of rows in turn.
+/// Both with two tiles of rows in turn, and --log-sums.
+std::span<const dsl::SizeOption> attention_in_turn_options();
 dsl::Kernel attention_in_turn(isa::Target, const dsl::Sizes&);
 launch::Contract attention_in_turn_problem(const dsl::Kernel&, const dsl::Sizes&);
 dsl::Kernel attention_in_turn_causal(isa::Target, const dsl::Sizes&);
 launch::Contract attention_in_turn_causal_problem(const dsl::Kernel&, const dsl::Sizes&);
-
-/// The same on sm_90a, by wgmma.
-std::span<const dsl::SizeOption> attention_wgmma_options();
-dsl::Kernel attention_wgmma(isa::Target, const dsl::Sizes&);
-launch::Contract attention_wgmma_problem(const dsl::Kernel&, const dsl::Sizes&);
-/// The same where row i of a head sees the first n - m + i + 1 keys, as attention_causal.
-dsl::Kernel attention_wgmma_causal(isa::Target, const dsl::Sizes&);
-launch::Contract attention_wgmma_causal_problem(const dsl::Kernel&, const dsl::Sizes&);
-/// The same where a row sees the last of these keys, as many as --window says.
-std::span<const dsl::SizeOption> attention_wgmma_window_options();
-dsl::Kernel attention_wgmma_window(isa::Target, const dsl::Sizes&);
-launch::Contract attention_wgmma_window_problem(const dsl::Kernel&, const dsl::Sizes&);
+/// The same where a row sees the last of the causal keys, as many as --window says.
+std::span<const dsl::SizeOption> attention_window_options();
+dsl::Kernel attention_window(isa::Target, const dsl::Sizes&);
+launch::Contract attention_window_problem(const dsl::Kernel&, const dsl::Sizes&);
 /// The same of sequences of any lengths, which follow one another in the rows of each head: two lists of offsets say
 /// where their rows and keys begin, and where those of the last one end. The options --m, --n, --batch, --heads,
 /// --sharing, --causal and --window. A sequence without keys has no rows.
-std::span<const dsl::SizeOption> attention_wgmma_varlen_options();
-dsl::Kernel attention_wgmma_varlen(isa::Target, const dsl::Sizes&);
-launch::Contract attention_wgmma_varlen_problem(const dsl::Kernel&, const dsl::Sizes&);
+std::span<const dsl::SizeOption> attention_varlen_options();
+dsl::Kernel attention_varlen(isa::Target, const dsl::Sizes&);
+launch::Contract attention_varlen_problem(const dsl::Kernel&, const dsl::Sizes&);
+
 /// A row for each sequence and head, Q[batch, heads, 128] and O like it, of keys and values in pages, K[pages, page,
 /// heads / sharing, 128] and V like K: a table has the pages of each sequence, a list how many keys it has. The options
 /// --batch, --n, --heads, --sharing, --page and --splits.
+std::span<const dsl::SizeOption> attention_decode_options();
+dsl::Kernel attention_decode(isa::Target, const dsl::Sizes&);
+launch::Contract attention_decode_problem(const dsl::Kernel&, const dsl::Sizes&);
+
+/// All of these on sm_90a, by wgmma.
+std::span<const dsl::SizeOption> attention_wgmma_options();
+dsl::Kernel attention_wgmma(isa::Target, const dsl::Sizes&);
+launch::Contract attention_wgmma_problem(const dsl::Kernel&, const dsl::Sizes&);
+dsl::Kernel attention_wgmma_causal(isa::Target, const dsl::Sizes&);
+launch::Contract attention_wgmma_causal_problem(const dsl::Kernel&, const dsl::Sizes&);
+std::span<const dsl::SizeOption> attention_wgmma_window_options();
+dsl::Kernel attention_wgmma_window(isa::Target, const dsl::Sizes&);
+launch::Contract attention_wgmma_window_problem(const dsl::Kernel&, const dsl::Sizes&);
+std::span<const dsl::SizeOption> attention_wgmma_varlen_options();
+dsl::Kernel attention_wgmma_varlen(isa::Target, const dsl::Sizes&);
+launch::Contract attention_wgmma_varlen_problem(const dsl::Kernel&, const dsl::Sizes&);
 std::span<const dsl::SizeOption> attention_wgmma_decode_options();
 dsl::Kernel attention_wgmma_decode(isa::Target, const dsl::Sizes&);
 launch::Contract attention_wgmma_decode_problem(const dsl::Kernel&, const dsl::Sizes&);

@@ -33,15 +33,6 @@ Entry sparse_nvf4() {
   return row;
 }
 
-constexpr std::array in_turn_targets{sm_100a, sm_100f, sm_107a, sm_107f};
-
-Entry in_turn(std::string_view name, std::string_view summary, decltype(Entry::build) build,
-              decltype(Entry::problem) problem) {
-  Entry row{name, summary, in_turn_targets, kernels::attention_options(), build, problem};
-  row.why_not_others = "ptxas 13.0 keeps eight bytes of each thread in memory there";
-  return row;
-}
-
 }  // namespace
 
 std::span<const Entry> kernel_table() {
@@ -129,10 +120,18 @@ std::span<const Entry> kernel_table() {
             kernels::attention_options(), kernels::attention, kernels::attention_problem},
       Entry{"attention_causal", "attention in which row i sees the first n - m + i + 1 keys", tcgen05_targets,
             kernels::attention_options(), kernels::attention_causal, kernels::attention_causal_problem},
-      in_turn("attention_in_turn", "attention of all keys, two tiles of rows in turn", kernels::attention_in_turn,
-              kernels::attention_in_turn_problem),
-      in_turn("attention_in_turn_causal", "the same in which row i sees the first n - m + i + 1 keys",
-              kernels::attention_in_turn_causal, kernels::attention_in_turn_causal_problem),
+      Entry{"attention_in_turn", "attention of all keys, two tiles of rows in turn", tcgen05_targets,
+            kernels::attention_in_turn_options(), kernels::attention_in_turn, kernels::attention_in_turn_problem},
+      Entry{"attention_in_turn_causal", "the same in which row i sees the first n - m + i + 1 keys", tcgen05_targets,
+            kernels::attention_in_turn_options(), kernels::attention_in_turn_causal,
+            kernels::attention_in_turn_causal_problem},
+      Entry{"attention_window", "the same in which it sees the last of these, as many as the window has",
+            tcgen05_targets, kernels::attention_window_options(), kernels::attention_window,
+            kernels::attention_window_problem},
+      Entry{"attention_varlen", "attention of sequences of any lengths, one after the other", tcgen05_targets,
+            kernels::attention_varlen_options(), kernels::attention_varlen, kernels::attention_varlen_problem},
+      Entry{"attention_decode", "a row of attention for each sequence and head, keys in pages", tcgen05_targets,
+            kernels::attention_decode_options(), kernels::attention_decode, kernels::attention_decode_problem},
       Entry{"attention_wgmma", "O = softmax(Q * K^T / sqrt(128)) * V, bf16, heads of 128: Hopper, sums in registers",
             hopper, kernels::attention_wgmma_options(), kernels::attention_wgmma, kernels::attention_wgmma_problem},
       Entry{"attention_wgmma_causal", "the same in which row i of a head sees the first n - m + i + 1 keys", hopper,

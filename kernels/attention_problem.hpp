@@ -14,8 +14,9 @@ namespace kiln::kernels {
 inline constexpr int attention_head = 128;
 /// Exponents are of two: 2^(log2e / sqrt(head) * score).
 inline const float exponent_scale = float(std::numbers::log2e / std::sqrt(double(attention_head)));
-/// The score of a key that a row does not see.
-inline constexpr float unseen_score = -std::numeric_limits<float>::infinity();
+/// The score of a key that a row does not see; the greatest score before any is known: finite, so that it has a
+/// distance to that.
+inline constexpr float unseen_score = -std::numeric_limits<float>::infinity(), least_score = -1e37f;
 
 inline dsl::F32 greater(const dsl::F32& a, const dsl::F32& b) { return max(a, b); }
 inline dsl::F32 plus(const dsl::F32& a, const dsl::F32& b) { return a + b; }
@@ -49,14 +50,6 @@ launch::Contract attention_buffers(std::uint64_t m, std::uint64_t n, const HeadS
 
 /// Whether an option is 1. Throws diag::InputError where it is neither that nor 0.
 bool is_set(const dsl::Sizes&, const char* option);
-
-/// What attention by tcgen05 takes, and its problem with CTAs of so many rows, in tiles of 128.
-inline constexpr auto attention_list = [] {
-  using namespace dsl;
-  return parameters("Q"_arg.is<HeadMap>(), "K"_arg.is<HeadMap>(), "V"_arg.is<HeadMap>(), "O"_arg.is<Pointer<bf16>>(),
-                    "m"_arg.is<u32>(), "n"_arg.is<u32>(), "blocks"_arg.is<u32>(), "sharing"_arg.is<u32>());
-}();
-launch::Contract attention_of_tiles(const dsl::Kernel&, const dsl::Sizes&, int cta_rows);
 
 using MakeProblem = launch::Contract(const dsl::Kernel&, const dsl::Sizes&);
 /// The problem where row i sees the first n - m + i + 1 keys. Throws diag::InputError for more rows than keys.

@@ -1,0 +1,52 @@
+// Attention whose scores grow from block to block: what was summed before is scaled. Of usual inputs no block's scores
+// are so much greater than those of the first one.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "dsl/entry.hpp"
+#include "harness/compare/compare.hpp"
+#include "harness/problem/element.hpp"
+#include "harness/problem/fill.hpp"
+#include "ptx/diag/render.hpp"
+#include "sim/simulate.hpp"
+
+namespace kiln::attention_tests {
+namespace {
+
+constexpr std::uint64_t block = 128, head = 128;
+
+// Keys of each block are four times those of the block before.
+void grow(launch::Buffer& keys) {
+  for (std::uint64_t i = block * head; i < keys.elements(); ++i) {
+    const double times = double(std::uint64_t{1} << (2 * (i / (block * head))));
+    const double key = harness::element_value(keys.dtype, harness::load_element(keys.bytes, keys.dtype, i));
+    harness::store_element(keys.bytes, keys.dtype, i, harness::quantise(keys.dtype, times * key));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("attention is right where each block of keys has greater scores than all before it") {
+  for (const dsl::Entry& entry : dsl::kernel_table()) {
+    if (entry.name != "attention" && entry.name != "attention_in_turn" && entry.name != "attention_in_turn_causal")
+      continue;
+    CAPTURE(entry.name);
+    dsl::Sizes sizes = dsl::standard_sizes(entry);
+    sizes["m"] = sizes["n"] = 4 * block;
+    const dsl::Kernel kernel = entry.build(entry.targets[0], sizes);
+    launch::Contract contract = entry.problem(kernel, sizes);
+    harness::fill(contract);
+    grow(contract.at("K"));
+    diag::Sink sink;
+    const sim::Result result = sim::simulate(kernel.module, contract, {}, sink);
+    INFO(diag::render_text(sink));
+    REQUIRE(result.outcome == sim::Outcome::finished);
+    CHECK(sink.all().empty());
+    const harness::Comparison c = harness::compare(contract, contract.expectations.front());
+    INFO(c.wrong, " of ", c.elements, " wrong; got ", c.got, ", want ", c.want);
+    CHECK(c.pass);
+  }
+}
+
+}  // namespace kiln::attention_tests
