@@ -41,7 +41,7 @@ constexpr std::array all_options{
 
 // What the options of a strategy say, each where it is given.
 struct Given {
-  std::span<const std::uint64_t> tile{};
+  Size tile{};
   std::optional<int> stages{}, ctas{}, accumulators{}, swizzle_bytes{}, epilogue_width{}, rows_together{}, storers{}, splits{};
   std::optional<bool> launch_control{}, swapped{}, tma_store{}, all_add{}, transpose_a{}, transpose_b{};
 };
@@ -92,8 +92,8 @@ Given given_by(const Strategy& options) {
   Given given;
   for (const auto& [option, value] : options) {
     if (option == "tile") {
-      given.tile = value.extents();
-      for (const std::uint64_t extent : given.tile) number(option, extent);
+      given.tile = value;
+      for (const std::uint64_t extent : value.extents()) number(option, extent);
     }
     for (const auto& n : numbers)
       if (n.option == option) given.*n.value = number(option, value, n.least);
@@ -107,8 +107,8 @@ Given given_by(const Strategy& options) {
 std::optional<int> ctas_of(const Given& given) {
   std::optional<int> ctas = given.ctas;
   if (ctas && *ctas != 1 && *ctas != 2) refuse("cta-group", "must be 1 or 2; got " + std::to_string(*ctas));
-  if (given.tile.empty()) return ctas;
-  const std::uint64_t rows = given.tile[0];
+  if (!given.tile.is_given()) return ctas;
+  const std::uint64_t rows = given.tile.extents()[0];
   if (!ctas) ctas = rows > isa::tmem_lanes ? 2 : 1;
   if (rows != std::uint64_t(*ctas * isa::tmem_lanes))
     refuse("tile", "must have 128 rows for each CTA that shares it, " + std::to_string(*ctas * isa::tmem_lanes) +
@@ -141,7 +141,10 @@ GemmStrategy completed(const GemmProblem& p, const Given& given) {
                                  [&](const GemmStrategy& s) { return !ctas || s.ctas() == *ctas; });
   GemmStrategy s = like == p.strategies.end() ? p.strategies.front() : *like;
   if (ctas) s.group = *ctas == 2 ? cta_group_2 : cta_group_1;
-  if (!given.tile.empty()) s.columns = int(given.tile[1]), s.slot_bytes = slot_bytes_of(p, int(given.tile[2]));
+  if (given.tile.is_given()) {
+    const auto extents = given.tile.extents();
+    s.columns = int(extents[1]), s.slot_bytes = slot_bytes_of(p, int(extents[2]));
+  }
   if (given.stages) s.stages = *given.stages;
   if (given.accumulators) s.accumulators = *given.accumulators;
   if (given.swizzle_bytes) s.swizzle = layout_of(*given.swizzle_bytes);

@@ -119,7 +119,8 @@ TEST_CASE("sums do not go where another warp of the engine still reads A") {
   // The second product's A lies where the first one's sums are, as in attention.
   const Kernel k = chain();
   for (std::uint64_t seed = 1; seed <= 8; ++seed) simulated(lowered_well(k), seed);
-  const std::string_view text = lowered_well(k).text->text();
+  const Kernel low = lowered_well(k);
+  const std::string_view text = low.text->text();
   const std::size_t flush = text.find("\nlw_flush:\n"), store = text.find("st.", flush),
                     meet = text.find("bar.sync", flush);
   REQUIRE(flush != std::string_view::npos);
