@@ -3,9 +3,9 @@
 //
 // gemm_grouped makes a tensor map of each group's rows. Here there is none: rows of the next group that a tile's box
 // brings too give rows of sums that are not stored. A list says where each row of tiles lies and how many there are:
-// what sorts rows by groups knows it. So no role searches, and no tile without rows is multiplied. Two warpgroups take
-// turns with tiles of their own, and store them out of their registers: blocks of 64 rows that lie in their group by
-// TMA, the last one of a group row by row.
+// what sorts rows by groups knows it. So no role searches, and no tile without rows is multiplied. Two warpgroups
+// multiply 64 rows of a tile each and store them out of their registers: blocks that lie in their group by TMA, the last
+// one of a group row by row.
 #include "kernels/by_hand.hpp"
 
 #include "kernels/groups.hpp"
@@ -17,8 +17,8 @@ using namespace kiln::dsl;
 
 namespace {
 
-constexpr int M = 128, N = 128, K = 64, stages = 6, together = 8;
-constexpr int a = 0, b = 1;  // places in a slot
+constexpr int M = 128, N = 256, K = 64, stages = 4, together = 8;
+constexpr int a = 0, b = 1;           // places in a slot
 
 using ATile = SharedTile<bf16, M, K, K_major, swizzle_128B>;
 using BTile = SharedTile<bf16, N, K, K_major, swizzle_128B>;
@@ -51,63 +51,27 @@ struct GroupedTile {
 struct GroupedTiles {
   Pointer<u32> list, count;
   U32 columns, first, step;
-  std::optional<int> of_turn{};
-
-  /// Those of one of two roles that take turns.
-  GroupedTiles turn(int which) const { return {list, count, columns, first, step, which}; }
 
   template <class S, class Body>
   void each(S& scope, const Body& body) const {
     const U32 rows = scope.ld_global(count.address());
     const StaticTiles all{rows, columns, first, step, (rows * columns + (step - 1) - first) / step, together};
-    scope.loop(of_turn ? all.turn(*of_turn, 2) : all, [&](TilePlace at) {
+    scope.loop(all, [&](TilePlace at) {
       const auto word = [&](int i) { return scope.ld_global(list.at(widen(at.row * entry_words + i))); };
       body(GroupedTile{word(0), word(1), word(2), at.column * N});
     });
   }
 };
 
-// Brings blocks of 64 rows of a tile's sums to D: by TMA, or the rows that their group has of them.
-class GroupedResult {
- public:
-  GroupedResult(KernelBuilder& gemm, const TensorMap<DTile>& map, const Pointer<bf16>& rows, const U32& n)
-      : map_(map), rows_(rows), n_(n), out_{gemm.store_ring<2, DTile>("out_0"), gemm.store_ring<2, DTile>("out_1")} {}
-
-  void operator()(Warpgroup& g, int which, RegisterSums& sums, const GroupedTile& tile) {
-    StoreRing<2, DTile>& out = out_[std::size_t(which)];
-    for (int block = 0; block < sums.blocks(); ++block) {
-      const int before = block * DTile::rows;
-      const U32 row = tile.first + before, rows = select(tile.rows > before, tile.rows - before, 0);
-      const Pred whole = rows >= DTile::rows;
-      for (int c = 0; c < N; c += DTile::cols) {
-        const auto part = out.acquire(g);
-        store_block(g, part, sums, block, c);
-        g.fence_proxy_async();
-        g.sync();
-        g.elect([&](Thread t) {
-          t.when(whole, [&] { t.tma_store(map_.at(row, tile.col + c), part); });
-          t.commit_stores();  // or of none: the ring counts blocks
-        });
-        store_rows(g, part, row, select(whole, 0, rows), tile.col + c);
-      }
-    }
-  }
-
- private:
-  // Some rows of a block, two threads a row.
-  void store_rows(Warpgroup& g, const Shared<DTile>& from, const U32& row, const U32& rows, const U32& col) const {
-    constexpr int part = DTile::cols / 2;
-    const U32 own = g.row() / 2, in_block = g.row() % 2 * part, first = col + in_block;
-    const auto values = g.load_row<part>(from, own, in_block);
-    const U32 left = select(first < n_, n_ - first, 0);
-    g.store_global(rows_.at(multiply_wide(row + own, n_) + widen(first)), values, left, own < rows);
-  }
-
-  TensorMap<DTile> map_;
-  Pointer<bf16> rows_;
-  U32 n_;
-  std::array<StoreRing<2, DTile>, 2> out_;
-};
+// Brings some rows of a block of 64 from shared memory to D, two threads a row.
+void store_rows_of_block(Warpgroup& g, const Shared<DTile>& from, const Pointer<bf16>& d, const U32& n, const U32& row,
+                         const U32& rows, const U32& col) {
+  constexpr int part = DTile::cols / 2;
+  const U32 own = g.row() / 2, in_block = g.row() % 2 * part, first = col + in_block;
+  const auto values = g.load_row<part>(from, own, in_block);
+  const U32 left = select(first < n, n - first, 0);
+  g.store_global(d.at(multiply_wide(row + own, n) + widen(first)), values, left, own < rows);
+}
 
 }  // namespace
 
@@ -116,31 +80,36 @@ Kernel gemm_grouped_wgmma(Target target, const Sizes&) {
   gemm.minnctapersm(1);  // its ring takes the shared memory of an SM
   const auto given = declare(gemm, parameter_list);
   const U32 n = given["n"_arg], k_blocks = given["k_blocks"_arg];
-  GroupedResult result(gemm, given["D"_arg], given["rows"_arg], n);
+  const std::array outs{gemm.store_ring<2, DTile>("out_0"), gemm.store_ring<2, DTile>("out_1")};
   AnyRing in = gemm.ring("in", stages, {ATile::shape.part(), BTile::shape.part()});
-  // Of each warpgroup: its partner has waited for all slots of a tile.
-  const std::array turns{gemm.mbarrier<isa::warps_per_warpgroup>("turn_0"),
-                         gemm.mbarrier<isa::warps_per_warpgroup>("turn_1")};
   const GroupedTiles tiles{given["tiles"_arg], given["count"_arg], gemm.ceil_div(n, N), gemm.ctaid.x, gemm.nctaid.x};
 
   for (int which : {0, 1}) {
     const auto multiply = [&](Warpgroup& g) {
-      AnyRing slots = in.in_runs(which, 2);
-      RegisterSums sums(g, mma, 0, M / DTile::rows);
-      Var<U32> parity = g.var(which == 0 ? 1 : 0);  // the first one does not wait for its first turn
-      if (which == 1) slots.skip(g, k_blocks);
-      tiles.turn(which).each(g, [&](const GroupedTile& tile) {
-        g.wait(turns[std::size_t(which)], Phase(parity));
-        parity ^= 1;
+      AnyRing slots = in.by_mmas();
+      StoreRing<2, DTile> out = outs[std::size_t(which)];
+      RegisterSums sums(g, mma, which, 1);
+      tiles.each(g, [&](const GroupedTile& tile) {
         g.loop(k_blocks, [&](U32 i) {
           const AnySlot slot = slots.wait(g);
           sums.multiply(slot.tile(a, ATile::shape), slot.tile(b, BTile::shape), i != 0);
           sums.commit(slot.empty);
         });
-        g.arrive_after_loads(turns[std::size_t(1 - which)]);
-        slots.skip(g, k_blocks);
         sums.finish();
-        result(g, which, sums, tile);
+        const U32 row = tile.first + which * DTile::rows;
+        const U32 rows = which == 0 ? tile.rows : select(tile.rows > DTile::rows, tile.rows - DTile::rows, 0);
+        const Pred whole = rows >= DTile::rows;
+        for (int c = 0; c < N; c += DTile::cols) {
+          const auto block = out.acquire(g);
+          store_block(g, block, sums, 0, c);
+          g.fence_proxy_async();
+          g.sync();
+          g.elect([&](Thread t) {
+            t.when(whole, [&] { t.tma_store(given["D"_arg].at(row, tile.col + c), block); });
+            t.commit_stores();  // or of none: the ring counts blocks
+          });
+          store_rows_of_block(g, block, given["rows"_arg], n, row, select(whole, 0, rows), tile.col + c);
+        }
       });
       g.elect([&](Thread t) { t.wait_stores_read(0); });  // shared memory outlives the copies that read it
     };

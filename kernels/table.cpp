@@ -166,7 +166,7 @@ std::span<const Entry> kernel_table() {
             kernels::gemm_split_k_candidates},
       Entry{"gemm_grouped", "D[g] = A[g] * B[g]^T, bf16: groups of rows, device-made tensor maps, tile 128x256x64",
             wgmma_targets, kernels::grouped_options(), kernels::gemm_grouped, kernels::gemm_grouped_problem},
-      Entry{"gemm_grouped_wgmma", "the same on sm_90a, without tensor maps of its own: tile 128x128x64", hopper,
+      Entry{"gemm_grouped_wgmma", "the same on sm_90a, without tensor maps of its own: tile 128x256x64", hopper,
             kernels::grouped_options(), kernels::gemm_grouped_wgmma, kernels::gemm_grouped_wgmma_problem},
       Entry{"gemm_masked", "D[g] = A[g] * B[g]^T, bf16: of each group as many rows as a list says, tile 128x256x64",
             wgmma_targets, kernels::masked_options(), kernels::gemm_masked, kernels::gemm_masked_problem},
