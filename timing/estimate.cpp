@@ -44,8 +44,22 @@ Deal deal_of(const Tiling& t, const Chip& chip) {
 // The bytes of operands that HBM gives, and those that all CTAs load.
 struct Traffic {
   double from_hbm = 0, loaded = 0;
+  double again = 0;  // loaded, of what other CTAs read too while it comes from HBM
   double slots = 1;  // that bring them, of all CTAs
 };
+
+// Bytes of an operand.
+struct Loaded {
+  double from_hbm = 0, by_all = 0;
+};
+
+// CTAs go along K together. So what several of them read comes while all of them want it, if HBM has to give it all the
+// time; an operand of which it gives little lies in L2 by then.
+double loaded_again(const Loaded& a, const Loaded& b) {
+  const double most = std::max(a.from_hbm, b.from_hbm);
+  const auto again = [&](const Loaded& x) { return x.from_hbm / most * std::max(0.0, x.by_all - x.from_hbm); };
+  return again(a) + again(b);
+}
 
 // Tiles are walked in bands of rows, column by column. A band's rows of A are read again for each column, all of B for
 // each band: from L2 what L2 can hold.
@@ -53,11 +67,14 @@ Traffic traffic_of(const Tiling& t, const Deal& d, const Chip& chip) {
   constexpr double held = 0.75;  // of L2's reach, by one operand
   const double of_k = double(t.k * t.matrices) / 8, reach = chip[FactId::l2_reach];
   const double a = of_k * double(t.m) * t.a_bits, b = of_k * double(t.n) * t.b_bits * t.products;
+  const double slots = d.items * d.blocks * t.ctas, bytes = slots * double(t.slot_bytes);
   // Rows beyond a tensor's end are no bytes.
-  const double there = std::min(double(t.rows), double(t.m)) + t.products * std::min(double(t.columns), double(t.n));
-  const double present = there / double(t.rows + t.products * t.columns);
-  const double slots = d.items * d.blocks * t.ctas;
-  Traffic traffic{a + b, slots * double(t.slot_bytes) * present, slots};
+  const auto loaded = [&](double tile, double there) {
+    return bytes * std::min(tile, there) / double(t.rows + t.products * t.columns);
+  };
+  Loaded of_a{a, loaded(double(t.rows), double(t.m))};
+  Loaded of_b{b, t.products * loaded(double(t.columns), double(t.n))};
+  Traffic traffic{a + b, of_a.by_all + of_b.by_all, loaded_again(of_a, of_b), slots};
   if (a + b <= reach) return traffic;
   const double rows = pieces(t.m, std::uint64_t(t.rows)), columns = pieces(t.n, std::uint64_t(t.columns));
   const double band = t.rows_together ? std::min(rows, double(t.rows_together)) : rows;
@@ -65,7 +82,9 @@ Traffic traffic_of(const Tiling& t, const Deal& d, const Chip& chip) {
   const double band_bytes = a * band / rows;
   const double a_times = band_bytes <= held * reach ? 1 : std::ceil(columns / at_once);
   const double b_times = b <= held * reach ? 1 : std::ceil(rows / band);
-  traffic.from_hbm = std::min(a * a_times + b * b_times, std::max(a + b, traffic.loaded));
+  of_a.from_hbm *= a_times, of_b.from_hbm *= b_times;
+  traffic.from_hbm = std::min(of_a.from_hbm + of_b.from_hbm, std::max(a + b, traffic.loaded));
+  traffic.again = loaded_again(of_a, of_b);
   return traffic;
 }
 
@@ -91,7 +110,7 @@ class Slot {
     const double from_hbm = std::min(1.0, traffic.from_hbm / traffic.loaded);
     const double loaded = traffic.loaded / traffic.slots;
     // What several CTAs read while it comes, they read one after the other: measured on an H200 alone.
-    const double again = wgmma ? loaded * (1 - from_hbm) / share.ingest_rate : 0;
+    const double again = wgmma ? traffic.again / traffic.slots / share.ingest_rate : 0;
     const double hbm = loaded * from_hbm / share.hbm_rate + again;
     if (wgmma) raise(most_, operand_reads() / chip[FactId::shared_rate], "shared memory port");
     // One thread issues the copies of a slot, and one its MMAs, each after a wait.
@@ -101,7 +120,8 @@ class Slot {
     // A slot is free again when its MMAs are done, and full when its copies have come.
     arrival_ = double(t.slot_bytes) / share.ingest_rate;
     // HBM answers later the more of what it can give is asked of it: measured on an H200 alone.
-    const double queue = wgmma ? std::min(1.0, hbm / std::max(hbm, most_.cycles)) : 0;
+    constexpr double most_later = 0.8;
+    const double queue = wgmma ? most_later * std::min(1.0, hbm / std::max(hbm, most_.cycles)) : 0;
     const double latency = chip[FactId::load_latency_hbm] * (1 + queue);
     const double trip = latency + arrival_ + tensor_ + after_ + 2 * chip[FactId::wake];
     raise(most_, trip / t.stages, "latency of copies");
@@ -229,12 +249,13 @@ class Epilogue {
     constexpr double read_rate = 48;  // bytes a cycle, of one SM's warpgroup
     constexpr double sum_trip = 100;  // cycles of the instructions between a load and the next one
     if (t_.all_add) {
-      // Of its slice each reads all parts, four columns of a row at a time, some of them at once.
+      // Each waits for the last of the others, and asks for it again and again. Of its slice it then reads all parts, four
+      // columns of a row at a time, some of them at once.
       const double splits = double(t_.splits), of_slice = isa::tmem_lanes * double(t_.columns) * 4;
       const double at_once = t_.columns <= 128 ? 16 : 8;
       const double in_turn = std::ceil(double(t_.columns) / 4 / splits) * std::ceil(splits / at_once) *
                              (chip_[FactId::l2_latency] + sum_trip);
-      return chip_[FactId::fence_wide] + 3 * chip_[FactId::l2_latency] + of_slice / read_rate + in_turn;
+      return chip_[FactId::fence_wide] + 5 * chip_[FactId::l2_latency] + of_slice / read_rate + in_turn;
     }
     const double splits = double(t_.splits), group = splits > most_in_a_row ? std::ceil(std::sqrt(splits)) : splits;
     const double levels = splits > most_in_a_row ? 2 : 1,

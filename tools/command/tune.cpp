@@ -67,7 +67,7 @@ struct Tried {
   timing::Prediction prediction{};
   std::optional<harness::TuneMeasurement> measured{};
 
-  /// Prediction and estimate each know what the other does not: such as rows across two lines, or the order of events.
+  /// Prediction and estimate each know what the other does not: such as the order of events, or how HBM answers.
   double us() const { return std::max(prediction.seconds.value, choice.estimate.seconds) * 1e6; }
 };
 
@@ -77,10 +77,15 @@ launch::Tiling seen_of(launch::Tiling t) {
   return t;
 }
 
+bool is_seen_as(const GemmChoice& x, const GemmChoice& y) {
+  return x.row == y.row && seen_of(x.tiling) == seen_of(y.tiling);
+}
+
 // What most of the time depends on. Where one kind is slow for a reason that no estimate sees, another one may not be.
 bool is_same_kind(const GemmChoice& x, const GemmChoice& y) {
   const launch::Tiling &a = x.tiling, &b = y.tiling;
-  return x.row == y.row && a.rows == b.rows && a.columns == b.columns && a.ctas == b.ctas && a.splits == b.splits;
+  return x.row == y.row && a.m == b.m && a.rows == b.rows && a.columns == b.columns && a.ctas == b.ctas &&
+         a.splits == b.splits;
 }
 
 // The first of each kind in front of the second of each, and so on; otherwise their order stays.
@@ -131,6 +136,9 @@ class Tuning {
   timing::Prediction prediction(const GemmQuestion&, const std::vector<GemmChoice>&, const Tried&);
   bool computes_right(const GemmQuestion&, const Tried&);
   bool measure(Tried&, bool beside_cublas);
+  bool measure_right(const GemmQuestion&, Tried&);
+  std::vector<Tried> measured_beside(const GemmQuestion&, const std::vector<GemmChoice>& all, const Tried& fastest,
+                                     const std::string& place);
 
   const TuneArguments& a_;
   Progress& progress_;
@@ -142,6 +150,7 @@ class Tuning {
   std::size_t predicted_ = 0;
   std::vector<Tried> in_order_{};  // what was predicted, as it is measured
   std::vector<std::string> failures_{};
+  double cublas_us_ = 0;  // of the shape, once it was measured
 };
 
 // What kiln time says. It runs one group of CTAs, so where CTAs wait for one another it is asked about the strategy in
@@ -159,7 +168,8 @@ timing::Prediction Tuning::prediction(const GemmQuestion& q, const std::vector<G
   return p;
 }
 
-// The best by the estimate, a few of each kind, as many as there is time for; one at least. The fastest first.
+// The best by the estimate, a few of each kind, as many as there is time for; one at least. With wgmma they stay in the
+// estimate's order, which chose better than a prediction on an H200 (docs/tune.md). Else the fastest by both are first.
 std::vector<Tried> Tuning::predicted(const GemmQuestion& q, const std::vector<GemmChoice>& all, double seconds,
                                      const std::string& place) {
   const Clock::time_point begun = Clock::now();
@@ -168,11 +178,9 @@ std::vector<Tried> Tuning::predicted(const GemmQuestion& q, const std::vector<Ge
   for (const GemmChoice& c : all) {
     if (out.size() == predictions_) break;
     if (!out.empty() && std::chrono::duration<double>(Clock::now() - begun).count() > seconds) break;
-    const launch::Tiling seen = seen_of(c.tiling);
     const auto same = std::count_if(out.begin(), out.end(), [&](const Tried& t) { return is_same_kind(t.choice, c); });
-    const bool is_seen = std::any_of(out.begin(), out.end(), [&](const Tried& t) {
-      return t.choice.row == c.row && seen_of(t.choice.tiling) == seen;
-    });
+    const bool is_seen =
+        std::any_of(out.begin(), out.end(), [&](const Tried& t) { return is_seen_as(t.choice, c); });
     if (is_seen || same == most_of_a_kind) continue;
     progress_.stage(fmt::format("{}: predicting {} of {}", place, out.size() + 1, predictions_));
     Tried t{c, chosen(q, c), {}, {}};
@@ -184,7 +192,8 @@ std::vector<Tried> Tuning::predicted(const GemmQuestion& q, const std::vector<Ge
           fmt::format("{}: no prediction: the run ended with {}", words(c), spelling(t.prediction.outcome)));
   }
   predicted_ = out.size();
-  std::stable_sort(out.begin(), out.end(), [](const Tried& x, const Tried& y) { return x.us() < y.us(); });
+  if (q.chip.core != timing::TensorCore::wgmma)
+    std::stable_sort(out.begin(), out.end(), [](const Tried& x, const Tried& y) { return x.us() < y.us(); });
   return out;
 }
 
@@ -268,30 +277,52 @@ bool Tuning::measure(Tried& t, bool beside_cublas) {
   return true;
 }
 
+// Right at a small size and on the GPU, beside cuBLAS where the shape has not been.
+bool Tuning::measure_right(const GemmQuestion& q, Tried& t) {
+  if (!computes_right(q, t) || !measure(t, cublas_us_ == 0)) return false;
+  if (t.measured && t.measured->cublas_us > 0) cublas_us_ = t.measured->cublas_us;
+  if (t.measured) t.measured->cublas_us = cublas_us_;
+  return true;
+}
+
+// Those that differ from the fastest in what no prediction sees.
+std::vector<Tried> Tuning::measured_beside(const GemmQuestion& q, const std::vector<GemmChoice>& all,
+                                           const Tried& fastest, const std::string& place) {
+  std::vector<Tried> out;
+  for (const GemmChoice& c : all) {
+    if (!is_seen_as(c, fastest.choice) || c.strategy == fastest.choice.strategy) continue;
+    progress_.stage(fmt::format("{}: measuring {} beside the fastest", place, out.size() + 1));
+    Tried t{c, chosen(q, c), fastest.prediction, {}};
+    if (measure_right(q, t)) out.push_back(std::move(t));
+  }
+  return out;
+}
+
 std::vector<Tried> Tuning::tune(const GemmQuestion& q, const std::vector<GemmChoice>& all, double share_of_budget,
                                 const std::string& place) {
   std::vector<Tried> right;
-  double cublas_us = 0;
+  cublas_us_ = 0;
   std::vector<Tried> candidates = predicted(q, all, share_of_budget, place);
   in_order_ = kinds_in_turn(candidates);
   if (a_.measure && has_gpu_) candidates = in_order_;
   for (Tried& t : candidates) {
     // Those that are measured, or the one that is taken, must be right.
     if (right.size() == (a_.measure && has_gpu_ ? top_ : 1)) break;
-    progress_.stage(place + ": simulating");
-    if (!computes_right(q, t)) continue;
-    if (a_.measure && has_gpu_) {
-      progress_.stage(fmt::format("{}: measuring {} of {}", place, right.size() + 1, top_));
-      if (!measure(t, cublas_us == 0)) continue;
-      if (t.measured && t.measured->cublas_us > 0) cublas_us = t.measured->cublas_us;
-      if (t.measured) t.measured->cublas_us = cublas_us;
-    }
-    right.push_back(std::move(t));
+    const bool measured = a_.measure && has_gpu_;
+    progress_.stage(measured ? fmt::format("{}: measuring {} of {}", place, right.size() + 1, top_)
+                             : place + ": simulating");
+    if (measured ? measure_right(q, t) : computes_right(q, t)) right.push_back(std::move(t));
   }
-  std::stable_sort(right.begin(), right.end(), [](const Tried& x, const Tried& y) {
-    if (x.measured.has_value() != y.measured.has_value()) return x.measured.has_value();
-    return x.measured ? x.measured->us < y.measured->us : x.us() < y.us();
-  });
+  const auto sort = [&] {
+    std::stable_sort(right.begin(), right.end(), [](const Tried& x, const Tried& y) {
+      if (x.measured.has_value() != y.measured.has_value()) return x.measured.has_value();
+      return x.measured && x.measured->us < y.measured->us;
+    });
+  };
+  sort();
+  if (right.empty() || !right.front().measured) return right;
+  for (Tried& t : measured_beside(q, all, right.front(), place)) right.push_back(std::move(t));
+  sort();
   return right;
 }
 
