@@ -46,7 +46,7 @@ void Session::set_wgmma(timing::WgmmaTimes t) {
 }
 
 Calibration calibrate(Machine& machine, timing::Chip base, const std::string& date,
-                      const std::function<void(std::string_view)>& on_probe) {
+                      const std::function<bool(std::string_view)>& on_probe) {
   Calibration c{std::move(base), {}};
   const MachineFacts about = machine.facts();
   c.chip.title = about.name;
@@ -63,7 +63,10 @@ Calibration calibrate(Machine& machine, timing::Chip base, const std::string& da
     for (const Probe& p : group) {
       if (p.chips != timing::TensorCore::all && p.chips != c.chip.core) continue;
       if (p.whole_grid && !about.runs_whole_grids) continue;
-      on_probe(p.name);
+      if (!on_probe(p.name)) {
+        c.failures.push_back(fmt::format("{}: there was no time left for it", p.name));
+        continue;
+      }
       try {
         p.measure(session);
       } catch (const diag::InputError& error) {

@@ -16,8 +16,9 @@ struct Calibration {
 };
 
 /// Measures on the machine. `base`: a chip of the same architecture, whose numbers stay where nothing is measured.
-/// `date`: "2026-11-23". `on_probe` is told what is measured next.
+/// `date`: "2026-11-23". `on_probe` is told what is measured next, and says whether there is time for it: a probe that
+/// it refuses is a failure, and its facts stay those of the base.
 Calibration calibrate(Machine&, timing::Chip base, const std::string& date,
-                      const std::function<void(std::string_view probe)>& on_probe);
+                      const std::function<bool(std::string_view probe)>& on_probe);
 
 }  // namespace kiln::harness

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "harness/gpu/cuda_device.hpp"
 #include "harness/gpu/cuda_driver.hpp"
 #include "harness/gpu/cuda_timing.hpp"
 #include "ptx/diag/refuse.hpp"
@@ -18,16 +17,15 @@ std::string target_of(const Gpu& gpu) { return gpu.architecture() + "a"; }
 }  // namespace
 
 GpuMachine::GpuMachine() : ptxas_(find_ptxas()) {
-  const Gpu gpu;
   if (!ptxas_.found()) throw diag::InputError(ptxas_.missing);
-  facts_.name = gpu.name();
-  facts_.target = target_of(gpu);
-  const DeviceState state = device_state(gpu.pci_bus());
+  facts_.name = gpu_.name();
+  facts_.target = target_of(gpu_);
+  const DeviceState state = device_state(gpu_.pci_bus());
   facts_.driver = state.driver;
-  facts_.sms = unsigned(gpu.attribute(cuda::attribute_sms));
+  facts_.sms = unsigned(gpu_.attribute(cuda::attribute_sms));
   facts_.max_clock = state.sm_most_mhz * 1e-3;
   if (!isa::parse_target(facts_.target))
-    diag::refuse("{} is {}: no target is known for it", facts_.name, gpu.architecture());
+    diag::refuse("{} is {}: no target is known for it", facts_.name, gpu_.architecture());
 }
 
 std::vector<double> GpuMachine::run(const std::string& ptx, launch::Contract& contract) {
@@ -48,7 +46,7 @@ std::vector<double> GpuMachine::run(const std::string& ptx, launch::Contract& co
   job.timeout = patience;
   CudaResult result = cuda_run(job, contract);
   if (result.outcome == CudaResult::Outcome::finished) return result.milliseconds;
-  hangs_ = result.outcome == CudaResult::Outcome::hang;
+  gpu_.abandoned = hangs_ = result.outcome == CudaResult::Outcome::hang;
   throw diag::InputError(result.reason);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/calibrate/machine.hpp"
+#include "harness/gpu/cuda_device.hpp"
 #include "harness/ptxas/ptxas.hpp"
 
 namespace kiln::harness {
@@ -14,6 +15,7 @@ class GpuMachine final : public Machine {
   std::vector<double> run(const std::string& ptx, launch::Contract&) override;
 
  private:
+  Gpu gpu_{};  // holds its context, which takes longer to make than most kernels here take to run
   MachineFacts facts_{};
   Ptxas ptxas_{};
   std::string assembled_{};  // the latest kernel, and what ptxas made of it

@@ -1,4 +1,6 @@
 // Instructions of a warp: dependent latencies, shared memory, L2 and HBM.
+#include <algorithm>
+
 #include "harness/calibrate/session.hpp"
 
 namespace kiln::harness {
@@ -74,6 +76,62 @@ LINK:
 // The chain is short enough to be read once before the clock is.
 void l1(Session& s) { s.set(l1_latency, chained(s, 4, "ca"), "a chain of four addresses"); }
 void l2(Session& s) { s.set(l2_latency, chained(s, 2000, "cg"), "a chain of addresses through 8 MB"); }
+
+// What each of many lines takes that L2 has, by CTA, in cycles of a load: each sample is another line. The lines are
+// zeros, so that each address follows from what was loaded there.
+std::vector<std::vector<double>> latency_of_lines(Session& s, unsigned ctas) {
+  constexpr unsigned lines = 512, apart = 4096 + line_step, turns = 2;
+  LoopKernel k;
+  k.ctas = ctas, k.samples = lines, k.copies = 8;
+  k.data_bytes = std::uint64_t(lines) * apart;
+  k.before = fmt::format("mul.wide.u32 %rd1, %s, {}; add.u64 %rd1, %rd1, %data; ld.global.cg.u64 %rd2, [%rd1]; "
+                         "add.u64 %rd1, %rd1, %rd2;",
+                         apart);
+  k.body = "ld.global.cg.u64 %rd2, [%rd1]; add.u64 %rd1, %rd1, %rd2;";
+  k.after = "st.volatile.shared.u64 [%smem], %rd1;";
+  k.shared_bytes = 64;
+  std::vector<std::vector<double>> out;
+  for (const std::vector<LoopTime>& samples : samples_of(s.machine(), k, turns)) {
+    std::vector<double>& of_cta = out.emplace_back();
+    for (const LoopTime& x : samples) of_cta.push_back(x.cycles / (turns * k.copies) - s[alu_latency]);
+  }
+  return out;
+}
+
+// The lines that one SM reaches fast and those that it reaches slowly: the middles of the two halves.
+void l2_sides(Session& s) {
+  std::vector<double> lines = latency_of_lines(s, 1).front();
+  std::sort(lines.begin(), lines.end());
+  const auto half = lines.begin() + std::ptrdiff_t(lines.size() / 2);
+  s.observe("a load from L2, the nearer half of 510 lines", figure_of({lines.begin(), half}), "cycles");
+  s.observe("a load from L2, the farther half of them", figure_of({half, lines.end()}), "cycles");
+}
+
+// Where L2 has two sides, and an address belongs to one of them, SMs agree on which lines are far, or hold the
+// opposite. Where each side keeps a copy of what its SMs have read, no line stays far.
+void l2_sides_of_all(Session& s) {
+  const auto all = latency_of_lines(s, s.machine().facts().sms);
+  const auto far_lines = [](const std::vector<double>& lines) {
+    std::vector<double> sorted = lines;
+    std::nth_element(sorted.begin(), sorted.begin() + std::ptrdiff_t(sorted.size() / 2), sorted.end());
+    std::vector<bool> far;
+    for (const double x : lines) far.push_back(x > sorted[sorted.size() / 2]);
+    return far;
+  };
+  const std::vector<bool> first = far_lines(all.front());
+  std::vector<double> agreement;
+  double opposite = 0;
+  for (std::size_t c = 1; c < all.size(); ++c) {
+    const std::vector<bool> other = far_lines(all[c]);
+    double same = 0;
+    for (std::size_t k = 0; k < std::min(first.size(), other.size()); ++k) same += first[k] == other[k];
+    const double part = same / double(first.size());
+    agreement.push_back(std::max(part, 1 - part)), opposite += part < 0.5;
+  }
+  s.observe("lines of L2 that another SM finds as near as the first one does, or of which it finds the opposite",
+            figure_of(agreement), "part");
+  s.observe("SMs that find the opposite", {opposite, 0}, "count");
+}
 
 // Zeros, so that each address follows from the one before and from what is loaded there.
 void hbm(Session& s) {
@@ -154,6 +212,8 @@ std::vector<Probe> warp_probes() {
           {"shared memory, rate", shared_bandwidth},
           {"L1, latency", l1},
           {"L2, latency", l2},
+          {"L2's sides", l2_sides},
+          {"L2's sides, all SMs", l2_sides_of_all, true},
           {"stores of lines", stored_lines},
           {"atomic operations", atomics},
           {"stores of lines, all SMs", stored_lines_of_all, true},

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <filesystem>
 
 #include "harness/calibrate/calibrate.hpp"
@@ -22,15 +23,20 @@ std::string base_of(const harness::MachineFacts& facts) {
 
 }  // namespace
 
-int calibrate_gpu(const std::string& out) {
+int calibrate_gpu(const std::string& out, double budget) {
   if (!out.empty() && !out.ends_with(".json")) throw diag::InputError("--out: a chip is a .json file; got " + out);
   if (!out.empty()) harness::check_writable(out);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   harness::GpuMachine gpu;
   harness::Calibration result;
   {
     Progress progress;
     result = harness::calibrate(gpu, harness::chip_of(base_of(gpu.facts())), today(),
-                                [&](std::string_view probe) { progress.stage(probe); });
+                                [&](std::string_view probe) {
+                                  progress.stage(probe);
+                                  return budget <= 0 || seconds() < budget;
+                                });
   }
   if (!out.empty()) result.chip.name = std::filesystem::path(out).stem().string();
   const std::string text = harness::write_chip(result.chip);
@@ -38,7 +44,7 @@ int calibrate_gpu(const std::string& out) {
     print(text);
   } else {
     harness::write_file(out, text);
-    print(fmt::format("{}: {}\n", out, result.chip.title));
+    print(fmt::format("{}: {}, {:.0f} s\n", out, result.chip.title, seconds()));
   }
   for (const std::string& f : result.failures) complain(fmt::format("not measured: {}\n", f));
   return result.failures.empty() ? 0 : 3;

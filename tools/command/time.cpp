@@ -38,6 +38,7 @@ struct TimeArguments {
   KernelChoice kernel{};
   std::string launch{}, clock{}, l2{}, out{}, trace{}, page{}, profile{};
   std::vector<std::string> what_if{};
+  double budget = 0;
   bool json = false, values = false, calibrate = false, advice = false, facts = false, all = false;
 };
 
@@ -110,9 +111,10 @@ void write_profile(const TimeArguments& a, ir::Module module, const Subject& sub
 int time_kernel(const TimeArguments& a) {
   if (a.calibrate) {
     if (!a.kernel.name.empty()) diag::refuse("--calibrate measures the GPU at hand, and takes no kernel");
-    return calibrate_gpu(a.out);
+    return calibrate_gpu(a.out, a.budget);
   }
   if (!a.out.empty()) diag::refuse("--out says where --calibrate writes, and there is no --calibrate");
+  if (a.budget > 0) diag::refuse("--budget limits --calibrate, and there is no --calibrate");
   if (a.kernel.name.empty()) diag::refuse("a PTX file or a kernel is missing");
   timing::Question question;
   question.values = a.values;
@@ -202,6 +204,9 @@ void add_time(const Builder& builder) {
   sub->add_flag("--advice", a->advice, "say what can be changed: registers and spills (asks ptxas), waves, stages");
   sub->add_flag("--calibrate", a->calibrate, "measure the GPU at hand, and write it as a chip file");
   sub->add_option("--out", a->out, "where --calibrate writes the chip [standard output]")->type_name("CHIP.json");
+  sub->add_option("--budget", a->budget, "for --calibrate: no measurement begins after it [no limit]")
+      ->type_name("SECONDS")
+      ->check(CLI::NonNegativeNumber);
   add_kernel_sizes(*sub, a->kernel, builder);
   sub->callback([a, &action = builder.action] { action = [a] { return time_kernel(*a); }; });
 }

@@ -87,7 +87,7 @@ TEST_CASE("the microbenchmarks find the times of the chip that runs them") {
   const timing::Chip truth = made_up();
   SimulatedMachine machine(truth, "sm_90a");
   const harness::Calibration c =
-      harness::calibrate(machine, harness::chip_of("h100"), "2026-11-23", [](std::string_view) {});
+      harness::calibrate(machine, harness::chip_of("h100"), "2026-11-23", [](std::string_view) { return true; });
   for (const std::string& f : c.failures) FAIL_CHECK(f);
   int measured = 0;
   for (std::size_t k = 0; k < timing::fact_count; ++k) {
@@ -103,6 +103,18 @@ TEST_CASE("the microbenchmarks find the times of the chip that runs them") {
   REQUIRE(c.chip.wgmma.n == truth.wgmma.n);
   for (std::size_t k = 0; k < truth.wgmma.n.size(); ++k)
     CHECK(c.chip.wgmma.interval[k] == doctest::Approx(truth.wgmma.interval[k]).epsilon(0.005));
+}
+
+TEST_CASE("what there is no time for is named, and stays as it was") {
+  const timing::Chip truth = made_up(), base = harness::chip_of("h100");
+  SimulatedMachine machine(truth, "sm_90a");
+  int probes = 0;
+  const harness::Calibration c =
+      harness::calibrate(machine, base, "2026-11-28", [&](std::string_view) { return ++probes <= 1; });
+  CHECK(c.chip.fact(FactId::alu_latency).source == "here");
+  CHECK(c.chip.fact(FactId::wake).value == base[FactId::wake]);
+  CHECK(int(c.failures.size()) == probes - 1);
+  CHECK(c.failures.front() == "shared memory, latency: there was no time left for it");
 }
 
 TEST_CASE("what is measured is written, and can be read again") {
