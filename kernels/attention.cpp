@@ -114,16 +114,12 @@ constexpr auto options = head_options(1);
 
 std::span<const SizeOption> attention_options() { return options; }
 
-Kernel attention(Target target, const Sizes&) {
-  return build<AllKeys<1>>("attention", target);
-}
+Kernel attention(Target target, const Sizes&) { return build<AllKeys<1>>("attention", target); }
 launch::Contract attention_problem(const Kernel& kernel, const Sizes& sizes) {
   return heads_problem<Cta, AllKeys<1>>(kernel, sizes);
 }
 
-Kernel attention_causal(Target target, const Sizes&) {
-  return build<KeysSoFar<1>>("attention_causal", target);
-}
+Kernel attention_causal(Target target, const Sizes&) { return build<KeysSoFar<1>>("attention_causal", target); }
 launch::Contract attention_causal_problem(const Kernel& kernel, const Sizes& sizes) {
   return causal_problem(heads_problem<Cta, KeysSoFar<1>>, kernel, sizes);
 }

@@ -115,7 +115,8 @@ Kernel build(const std::string& name, Target target) {
     };
     const auto store_with_others = [&] {
       const LaneParts parts(g, given, at);
-      parts.combine(g, share.parts, [&](int i) { return F32(values[i]); }, {greatest}, {of_row}, store);
+      parts.combine(
+          g, share.parts, [&](int i) { return F32(values[i]); }, {greatest}, {of_row}, store);
     };
     // Warps that have no row have nothing to leave.
     g.when((g.warp_index() & 3) * 16 < sharing, [&] { g.when(share.parts == 1u, store_alone, store_with_others); });

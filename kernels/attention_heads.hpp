@@ -241,9 +241,7 @@ inline constexpr std::array sequences_options{
     SizeOption{"window", 0, "of these the last ones, so many at most; 0: all"}};
 
 /// Whether --log-sums says so; a kernel without that option leaves none.
-inline bool leaves_log_sums(const Sizes& sizes) {
-  return sizes.contains("log-sums") && is_set(sizes, "log-sums");
-}
+inline bool leaves_log_sums(const Sizes& sizes) { return sizes.contains("log-sums") && is_set(sizes, "log-sums"); }
 /// Whether --causal says so. Throws diag::InputError for a window of rows that see all keys.
 bool sequences_are_causal(const Sizes&);
 /// Buffers of --batch sequences of which each is shorter than the one before it; where there are fewer rows than
@@ -267,8 +265,10 @@ void add_heads_launch(launch::Contract& c, const Kernel& kernel, const Sizes& si
                   "V"_arg = head_map("V", n, heads.k, Cta::box_rows), "O"_arg = o, "m"_arg = m, "n"_arg = n,
                   "sharing"_arg = std::uint64_t(sizes.at("sharing")), more...);
   };
-  if constexpr (Cta::copies_o) add(head_map("O", m, heads.q, Cta::store_rows, 1));
-  else add("O");
+  if constexpr (Cta::copies_o)
+    add(head_map("O", m, heads.q, Cta::store_rows, 1));
+  else
+    add("O");
 }
 /// The problem of heads of one length.
 template <class Cta, class Visible, class... More>

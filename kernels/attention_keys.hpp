@@ -19,6 +19,12 @@ using Sums = ValuesMma::Accumulator;
 using Probabilities = TmemA<bf16, rows, keys>;
 static_assert(rows == keys);
 
+// How many of the keys before `end` are a block's or come after it.
+inline U32 keys_left(const U32& end, const U32& block) {
+  const U32 from = block * keys;
+  return select(from < end, end - from, 0);
+}
+
 // What the rows of a CTA of so many tiles see: `blocks` blocks of keys from `first` on. cuts(tile, block): some row of
 // the tile does not see all of the block; sees(scope, tile, block) then says which of its keys this thread's row sees.
 template <int tiles>
@@ -33,7 +39,7 @@ struct AllKeys {
   U32 first() const { return {of.n.recorder(), ir::Operand::number(0)}; }
   Pred cuts(int, const U32& block) const { return block + 1 >= blocks; }
   auto sees(Warpgroup&, int, const U32& block) const {
-    return [left = of.n - block * keys](int column) { return left > column; };
+    return [left = keys_left(of.n, block)](int column) { return left > column; };
   }
 };
 // None that comes later than a row's own.
@@ -50,8 +56,7 @@ struct KeysSoFar {
   // The last keys of a tile's rows lie in two blocks at most.
   Pred cuts(int, const U32& block) const { return block + (tiles + 1) >= blocks; }
   auto sees(Warpgroup& g, int tile, const U32& block) const {
-    const U32 end = of.end(g.row() + tile * rows), from = block * keys;
-    return [left = select(from < end, end - from, 0)](int column) { return left > column; };
+    return [left = keys_left(of.end(g.row() + tile * rows), block)](int column) { return left > column; };
   }
 };
 // Of these the last ones, as many as the window has.
@@ -73,13 +78,13 @@ struct LastKeys : KeysOfWindow {
   }
 };
 
-// Has keys that a row does not see weigh nothing.
-template <class Sees>
-void leave_out(Warpgroup& g, const Scores& scores, const Sees& sees) {
-  for (int c = 0; c < keys; c += part) {
-    const auto loaded = g.wait(g.load(scores.columns<part>(c)));
-    g.store(scores.columns<part>(c),
-            make_registers<part>([&](int i) { return select(sees(c + i), loaded[i], unseen_score); }));
+// Has keys that a row does not see weigh nothing: those of some columns of scores, from `first` of the block on.
+template <int columns, class Sees>
+void leave_out(Warpgroup& g, const Tmem<f32, rows, columns>& scores, const Sees& sees, int first = 0) {
+  for (int c = 0; c < columns; c += part) {
+    const auto loaded = g.wait(g.load(scores.template columns<part>(c)));
+    g.store(scores.template columns<part>(c),
+            make_registers<part>([&](int i) { return select(sees(first + c + i), loaded[i], unseen_score); }));
   }
   g.tcgen05_wait_st();
 }

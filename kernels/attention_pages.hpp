@@ -156,10 +156,10 @@ void load_pages(Thread t, In& in, const Given& given, const Place& at) {
     const auto slot = ring.acquire(t);
     for (int p = 0; p < keys / page; ++p)
       for (int s = 0; s < head / span; ++s)
-        t.cp_async_bulk_tensor(slot.part(0) + (s * keys + p * page) * (span * bf16::bits / 8),
-                               from.at(0, -rows_before<page>(length, block * keys + p * page), s, at.head_of_k,
-                                       pages[std::size_t(p)]),
-                               slot.full);
+        t.cp_async_bulk_tensor(
+            slot.part(0) + (s * keys + p * page) * (span * bf16::bits / 8),
+            from.at(0, -rows_before<page>(length, block * keys + p * page), s, at.head_of_k, pages[std::size_t(p)]),
+            slot.full);
   };
   load(in.k, given["K"_arg], share.last);
   t.loop(share.last - share.first, [&](U32 i) {
@@ -170,11 +170,11 @@ void load_pages(Thread t, In& in, const Given& given, const Place& at) {
 }
 
 inline constexpr std::array options{SizeOption{"batch", 3, "sequences"},
-                             SizeOption{"n", 512, "keys of the longest sequence"},
-                             SizeOption{"heads", 8, "heads of Q and O"},
-                             SizeOption{"sharing", 4, "heads of Q that share one of K and V, at most 64"},
-                             SizeOption{"page", 64, "keys of a page: 64 or 128"},
-                             SizeOption{"splits", 2, "CTAs that share the keys of a sequence, at most 64"}};
+                                    SizeOption{"n", 512, "keys of the longest sequence"},
+                                    SizeOption{"heads", 8, "heads of Q and O"},
+                                    SizeOption{"sharing", 4, "heads of Q that share one of K and V, at most 64"},
+                                    SizeOption{"page", 64, "keys of a page: 64 or 128"},
+                                    SizeOption{"splits", 2, "CTAs that share the keys of a sequence, at most 64"}};
 
 /// --page. Throws diag::InputError where it is neither 64 nor 128.
 std::uint64_t page_of(const Sizes&);

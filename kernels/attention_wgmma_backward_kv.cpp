@@ -1,7 +1,5 @@
 // The second kernel of the backward pass: dK and dV. It computes P^T and S^T as they are, keys as rows, so that both
 // are A of the next product in registers. Rows of Q are then columns; what is known of each comes with their block.
-#include <numbers>
-
 #include "kernels/attention_wgmma_backward.hpp"
 #include "kernels/by_hand.hpp"
 
@@ -13,10 +11,6 @@ using namespace by_wgmma;
 namespace {
 
 struct none_is_cut {};
-
-constexpr auto kv_list = parameters("Q"_arg.is<Map>(), "K"_arg.is<Map>(), "V"_arg.is<Map>(), "dO"_arg.is<Map>(),
-                                    "dK"_arg.is<Map>(), "dV"_arg.is<Map>(), "row_terms"_arg.is<Pointer<f32>>(),
-                                    "m"_arg.is<u32>(), "n"_arg.is<u32>(), "sharing"_arg.is<u32>());
 
 struct KvInputs {
   Shared<Tile> k, v;
@@ -46,16 +40,10 @@ struct AllRows {
 struct RowsFromNow {
   U32 m, n, key;
 
-  // The first row that is at a key's position or after it.
-  U32 first(const U32& of_key) const {
-    const U32 before = n - m;
-    return select(of_key > before, of_key - before, 0u);
-  }
   template <class S, class Step>
   void blocks(S& scope, Step step) const {
-    const U32 end = (m + (block_rows - 1)) / block_rows, begin = first(key) / block_rows;
-    const U32 whole = min((first(key + (rows - 1)) + (block_rows - 1)) / block_rows, end);
-    scope.loop(end - begin, [&](U32 i) { step(begin + i, begin + i < whole); });
+    const RowBlocks of = blocks_from_now<block_rows>(m, n, key);
+    scope.loop(of.end - of.begin, [&](U32 i) { step(of.begin + i, of.begin + i < of.whole); });
   }
 };
 
@@ -146,7 +134,7 @@ template <class Rows>
 Kernel build(Target target) {
   KernelBuilder attention("attention_wgmma_backward_kv", target, warps<4 * (groups + 1)>);
   attention.minnctapersm(1);
-  const auto given = declare(attention, kv_list);
+  const auto given = declare(attention, kv_list<Map>);
   KvInputs in(attention);
   // Causal keys that the most rows see begin first.
   const U32 key = attention.ctaid.x * rows, of_head = attention.ctaid.y;
@@ -193,37 +181,13 @@ Kernel build(Target target) {
   return attention.build();
 }
 
-launch::Contract kv_problem(const Kernel& kernel, const Sizes& sizes) {
-  const std::uint64_t m = sizes.at("m"), n = sizes.at("n"), places = pieces(m, rows) * rows;
-  const HeadSizes heads = head_sizes(sizes);
-  launch::Contract c = backward_buffers(sizes);
-  std::vector<double> of_rows;
-  for (std::uint64_t i = 0; i < heads.q * places; ++i) {
-    const std::uint64_t row = i % places;
-    of_rows.push_back(row < m ? double(std::numbers::log2e_v<float> * usual_log_sum(m, n, is_causal(sizes), row))
-                              : launch::no_row);
-    of_rows.push_back(row < m ? 0.25 * (double(row % 7) - 3) : 0);
-  }
-  add_numbers(c, "row_terms", {heads.q, places, terms}, std::move(of_rows));
-  expect(c, launch::AttentionResult::dk, "dK", "K").row_terms = "row_terms";
-  expect(c, launch::AttentionResult::dv, "dV", "V").row_terms = "row_terms";
-  c.expectations.erase(c.expectations.begin());
-  launch_kernel(c, kernel, kv_list, {std::uint32_t(pieces(n, rows)), std::uint32_t(heads.k), 1},
-                "Q"_arg = head_map("Q", m, heads.q, block_rows), "K"_arg = head_map("K", n, heads.k, keys),
-                "V"_arg = head_map("V", n, heads.k, keys), "dO"_arg = head_map("dO", m, heads.q, block_rows),
-                "dK"_arg = head_map("dK", n, heads.k, store_rows, 1),
-                "dV"_arg = head_map("dV", n, heads.k, store_rows, 1), "row_terms"_arg = "row_terms", "m"_arg = m,
-                "n"_arg = n, "sharing"_arg = std::uint64_t(sizes.at("sharing")));
-  return c;
-}
-
 }  // namespace
 
 Kernel attention_wgmma_backward_kv(Target target, const Sizes& sizes) {
   return is_causal(sizes) ? build<RowsFromNow>(target) : build<AllRows>(target);
 }
 launch::Contract attention_wgmma_backward_kv_problem(const Kernel& kernel, const Sizes& sizes) {
-  return is_causal(sizes) ? causal_problem(kv_problem, kernel, sizes) : kv_problem(kernel, sizes);
+  return as_causal(kv_problem<Map, store_rows, block_rows>, kernel, sizes);
 }
 
 }  // namespace kiln::kernels

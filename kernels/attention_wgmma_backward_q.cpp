@@ -11,11 +11,6 @@ using namespace by_wgmma;
 
 namespace {
 
-constexpr auto q_list =
-    parameters("Q"_arg.is<Map>(), "K"_arg.is<Map>(), "V"_arg.is<Map>(), "dO_rows"_arg.is<Map>(), "dQ"_arg.is<Map>(),
-               "O"_arg.is<Pointer<bf16>>(), "dO"_arg.is<Pointer<bf16>>(), "log_sums"_arg.is<Pointer<f32>>(),
-               "row_terms"_arg.is<Pointer<f32>>(), "m"_arg.is<u32>(), "n"_arg.is<u32>(), "sharing"_arg.is<u32>());
-
 struct QInputs {
   Shared<Tile> q, d_o;
   Mbarrier full;
@@ -128,7 +123,7 @@ template <class Visible>
 Kernel build(Target target) {
   KernelBuilder attention("attention_wgmma_backward_q", target, warps<4 * (groups + 1)>);
   attention.minnctapersm(1);
-  const auto given = declare(attention, q_list);
+  const auto given = declare(attention, q_list<Map>);
   QInputs in(attention);
   // Causal rows with the most keys begin first.
   const U32 row = (attention.nctaid.x - attention.ctaid.x - 1) * rows, of_head = attention.ctaid.y;
@@ -170,28 +165,6 @@ Kernel build(Target target) {
   return attention.build();
 }
 
-launch::Contract q_problem(const Kernel& kernel, const Sizes& sizes) {
-  const std::uint64_t m = sizes.at("m"), n = sizes.at("n"), places = pieces(m, rows) * rows;
-  const HeadSizes heads = head_sizes(sizes);
-  launch::Contract c = backward_buffers(sizes);
-  std::vector<double> log_sums;
-  for (std::uint64_t h = 0; h < heads.q; ++h)
-    for (std::uint64_t i = 0; i < m; ++i) log_sums.push_back(usual_log_sum(m, n, is_causal(sizes), i));
-  add_numbers(c, "log_sums", {heads.q, m}, std::move(log_sums));
-  const auto given_forward = [](launch::Expectation& e) { e.o = "O", e.log_sums = "log_sums"; };
-  given_forward(expect(c, launch::AttentionResult::dq, "dQ", "Q"));
-  given_forward(expect(c, launch::AttentionResult::row_terms, "row_terms", "log_sums"));
-  c.at("row_terms").shape = {heads.q, places, terms};
-  c.expectations.erase(c.expectations.begin());
-  launch_kernel(c, kernel, q_list, {std::uint32_t(pieces(m, rows)), std::uint32_t(heads.q), 1},
-                "Q"_arg = head_map("Q", m, heads.q, rows), "K"_arg = head_map("K", n, heads.k, keys),
-                "V"_arg = head_map("V", n, heads.k, keys), "dO_rows"_arg = head_map("dO", m, heads.q, rows),
-                "dQ"_arg = head_map("dQ", m, heads.q, store_rows, 1), "O"_arg = "O", "dO"_arg = "dO",
-                "log_sums"_arg = "log_sums", "row_terms"_arg = "row_terms", "m"_arg = m, "n"_arg = n,
-                "sharing"_arg = std::uint64_t(sizes.at("sharing")));
-  return c;
-}
-
 }  // namespace
 
 std::span<const SizeOption> attention_wgmma_backward_options() { return backward_options; }
@@ -200,7 +173,7 @@ Kernel attention_wgmma_backward_q(Target target, const Sizes& sizes) {
   return is_causal(sizes) ? build<KeysSoFar>(target) : build<AllKeys>(target);
 }
 launch::Contract attention_wgmma_backward_q_problem(const Kernel& kernel, const Sizes& sizes) {
-  return is_causal(sizes) ? causal_problem(q_problem, kernel, sizes) : q_problem(kernel, sizes);
+  return as_causal(q_problem<Map, store_rows>, kernel, sizes);
 }
 
 }  // namespace kiln::kernels

@@ -1,5 +1,5 @@
-// Attention while text is generated on Hopper: keys in pages (attention_pages.hpp), softmax and sums in the registers of
-// a warpgroup (attention_wgmma.hpp).
+// Attention while text is generated, on Hopper: keys in pages (attention_pages.hpp), softmax and sums in registers of a
+// warpgroup (attention_wgmma.hpp).
 #include "kernels/attention_pages.hpp"
 #include "kernels/attention_wgmma.hpp"
 #include "kernels/by_hand.hpp"
@@ -79,8 +79,9 @@ Kernel build(const std::string& name, Target target) {
     };
     const auto store_with_others = [&] {
       const LaneParts parts(g, given, at);
-      parts.combine(g, share.parts, [&](int i) { return mine.value(i); }, {mine.greatest(0), mine.greatest(1)}, total,
-                    [&](const auto& value) { result.store(g, value); });
+      parts.combine(
+          g, share.parts, [&](int i) { return mine.value(i); }, {mine.greatest(0), mine.greatest(1)}, total,
+          [&](const auto& value) { result.store(g, value); });
     };
     // Warps that have no row have nothing to leave.
     g.when(mine.first() < sharing, [&] { g.when(share.parts == 1u, store_alone, store_with_others); });

@@ -40,6 +40,16 @@ std::span<const dsl::SizeOption> attention_decode_options();
 dsl::Kernel attention_decode(isa::Target, const dsl::Sizes&);
 launch::Contract attention_decode_problem(const dsl::Kernel&, const dsl::Sizes&);
 
+/// The backward pass, where the forward one has left O and the logarithm of each row's sum: dQ, and then dK and dV. The
+/// options --m, --n, --heads, --sharing and --causal.
+std::span<const dsl::SizeOption> attention_backward_options();
+dsl::Kernel attention_backward_q(isa::Target, const dsl::Sizes&);
+/// O and dO are any numbers, log_sums[heads, m] about what such scores give. Also row_terms, which the other kernel
+/// reads: [heads, m in whole tiles of 128, 2].
+launch::Contract attention_backward_q_problem(const dsl::Kernel&, const dsl::Sizes&);
+dsl::Kernel attention_backward_kv(isa::Target, const dsl::Sizes&);
+launch::Contract attention_backward_kv_problem(const dsl::Kernel&, const dsl::Sizes&);
+
 /// All of these on sm_90a, by wgmma.
 std::span<const dsl::SizeOption> attention_wgmma_options();
 dsl::Kernel attention_wgmma(isa::Target, const dsl::Sizes&);
@@ -56,12 +66,8 @@ std::span<const dsl::SizeOption> attention_wgmma_decode_options();
 dsl::Kernel attention_wgmma_decode(isa::Target, const dsl::Sizes&);
 launch::Contract attention_wgmma_decode_problem(const dsl::Kernel&, const dsl::Sizes&);
 
-/// The backward pass, where the forward one has left O and the logarithm of each row's sum: dQ, and then dK and dV. The
-/// options --m, --n, --heads, --sharing and --causal.
 std::span<const dsl::SizeOption> attention_wgmma_backward_options();
 dsl::Kernel attention_wgmma_backward_q(isa::Target, const dsl::Sizes&);
-/// O and dO are any numbers, log_sums[heads, m] about what such scores give. Also row_terms, which the other kernel
-/// reads: [heads, m in whole tiles of 128, 2].
 launch::Contract attention_wgmma_backward_q_problem(const dsl::Kernel&, const dsl::Sizes&);
 dsl::Kernel attention_wgmma_backward_kv(isa::Target, const dsl::Sizes&);
 launch::Contract attention_wgmma_backward_kv_problem(const dsl::Kernel&, const dsl::Sizes&);
