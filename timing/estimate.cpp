@@ -111,7 +111,7 @@ class Slot {
     const double loaded = traffic.loaded / traffic.slots;
     // What several CTAs read while it comes, they read one after the other: measured on an H200 alone.
     const double again = wgmma ? traffic.again / traffic.slots / share.ingest_rate : 0;
-    const double hbm = loaded * from_hbm / share.hbm_rate + again;
+    const double hbm = loaded * from_hbm / share.hbm_rate + again + absent_rows() * absent_row_held_up;
     if (wgmma) raise(most_, operand_reads() / chip[FactId::shared_rate], "shared memory port");
     // One thread issues the copies of a slot, and one its MMAs, each after a wait.
     raise(most_, 2 * chip[FactId::copy_slots] + load_trip, "instructions of the load role");
@@ -144,7 +144,9 @@ class Slot {
   // Cycles of the other instructions of a trip through a role's loop, and of those that make an MMA's operands.
   static constexpr double load_trip = 110, mma_trip = 50, mma_operands = 16;
   static constexpr double between_groups = 30;  // of wgmma: from the last one of a slot to the first one of the next
-  static constexpr double absent_row = 8;       // of a box, beyond the tensor's end, with wgmma: measured on an H200
+  // A row of a box beyond the tensor's end keeps the copy engine of an SM busy, and holds up what comes from HBM.
+  // Measured on an H200; rows of B that are not there cost nothing that shows.
+  static constexpr double absent_row = 8, absent_row_held_up = 3;
 
   // What L2 gives for a row of a box, whose 128 bytes lie in two lines where the tensor's rows do not all begin with
   // one, and in five sectors of 32 bytes where they do not begin with one of those: measured on an H200 alone.
@@ -154,13 +156,11 @@ class Slot {
     const std::uint64_t row_bits = t_.k * std::uint64_t(t_.a_bits);
     return (row_bits % line_bits == 0 ? 1 : 2) * (row_bits % sector_bits == 0 ? 1 : 1.25);
   }
-  // Rows that a CTA copies for a slot although the tensors do not have them, where they have less than one tile's.
+  // Rows of A that a CTA copies for a slot although the tensor does not have them, where it has less than one tile's.
   double absent_rows() const {
-    if (chip_.core != TensorCore::wgmma) return 0;
-    const auto missing = [](double tile, double there) { return std::max(0.0, tile - there); };
-    const double rows = double(t_.rows + t_.products * t_.columns) / t_.ctas;
-    const double boxes = double(t_.slot_rows) / rows;  // along K
-    return boxes * (missing(t_.rows, double(t_.m)) + t_.products * missing(t_.columns, double(t_.n))) / t_.ctas;
+    if (chip_.core != TensorCore::wgmma || t_.m >= std::uint64_t(t_.rows)) return 0;
+    const double boxes = double(t_.slot_rows) * t_.ctas / double(t_.rows + t_.products * t_.columns);  // along K
+    return boxes * (t_.rows - double(t_.m)) / t_.ctas;
   }
 
   MmaTime mma() const { return mma_time(chip_, t_.kind, false, t_.ctas, t_.rows, t_.columns); }
@@ -249,8 +249,8 @@ class Epilogue {
     constexpr double read_rate = 48;  // bytes a cycle, of one SM's warpgroup
     constexpr double sum_trip = 100;  // cycles of the instructions between a load and the next one
     if (t_.all_add) {
-      // Each waits for the last of the others, and asks for it again and again. Of its slice it then reads all parts, four
-      // columns of a row at a time, some of them at once.
+      // Each waits for the last of the others, and asks for it again and again. Of its slice it then reads all parts,
+      // four columns of a row at a time, some of them at once.
       const double splits = double(t_.splits), of_slice = isa::tmem_lanes * double(t_.columns) * 4;
       const double at_once = t_.columns <= 128 ? 16 : 8;
       const double in_turn = std::ceil(double(t_.columns) / 4 / splits) * std::ceil(splits / at_once) *
