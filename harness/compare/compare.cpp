@@ -189,23 +189,39 @@ void add(Comparison& c, std::uint64_t index, double got, double error, const All
   c.got = got, c.want = allowed.value, c.error = distance, c.bound = bound;
 }
 
+// How each of some elements is judged: what came out, what was to come out, and what may.
+struct Judged {
+  double got = 0, want = 0;
+  Allowed allowed;
+};
+// `judge`: of an element of a quantised product; `place`: where it lies in a buffer of that shape.
+template <class Judge, class Place>
+Comparison compare_each(const Expectation& e, const QuantisedProduct& product, std::uint64_t elements,
+                        const Judge& judge, const Place& place, const std::vector<std::uint64_t>& shape) {
+  Comparison c;
+  c.expectation = e;
+  c.elements = elements;
+  c.argument = product.tolerance.argument;
+  double worst = 0;
+  for (std::uint64_t i = 0; i < elements; ++i) {
+    const Judged j = judge(i);
+    add(c, i, j.got, std::abs(j.got - j.want), j.allowed, worst);
+  }
+  if (!c.worst.empty()) c.worst = position(place(c.worst[0]), shape);
+  c.pass = c.wrong == 0;
+  return c;
+}
+
 // D is right where each element is what rounding makes of a number that the sum may be, under the scale that is there.
 Comparison compare_quantised(const Contract& contract, const Expectation& e, Accumulation accumulation) {
   const QuantisedProduct product(contract, e, accumulation);
   const Buffer& d = *product.problem.d;
-  Comparison c;
-  c.expectation = e;
-  c.elements = d.elements();
-  c.argument = product.tolerance.argument;
-  double worst = 0;
-  for (std::uint64_t i = 0; i < c.elements; ++i) {
+  const auto judge = [&](std::uint64_t i) -> Judged {
     const double scale = product.scale(i / product.problem.d_block());
     const double got = element_value(d.dtype, load_element(d.bytes, d.dtype, i)) * scale;
-    add(c, i, got, std::abs(got - product.want[i].value), allowed_element(d.dtype, product.want[i], scale), worst);
-  }
-  if (!c.worst.empty()) c.worst = position(c.worst[0], d.shape);
-  c.pass = c.wrong == 0;
-  return c;
+    return {got, product.want[i].value, allowed_element(d.dtype, product.want[i], scale)};
+  };
+  return compare_each(e, product, d.elements(), judge, [](std::uint64_t i) { return i; }, d.shape);
 }
 
 Comparison compare_scales(const Contract& contract, const Expectation& e, Accumulation accumulation) {
@@ -217,19 +233,12 @@ Comparison compare_scales(const Contract& contract, const Expectation& e, Accumu
                  e.output);
   const QuantisedProduct product(contract, *gemm, accumulation);
   const Buffer& scales = *product.problem.d_scales;
-  Comparison c;
-  c.expectation = e;
-  c.elements = product.blocks();
-  c.argument = product.tolerance.argument;
-  double worst = 0;
-  for (std::uint64_t i = 0; i < c.elements; ++i) {
+  const auto judge = [&](std::uint64_t i) -> Judged {
     const Allowed allowed = allowed_scale(scales.dtype, product.problem.d->dtype, product.of_block(i));
-    const double got = product.scale(i);
-    add(c, i, got, std::abs(got - allowed.value), allowed, worst);
-  }
-  if (!c.worst.empty()) c.worst = position(product.scale_index(c.worst[0]), scales.shape);
-  c.pass = c.wrong == 0;
-  return c;
+    return {product.scale(i), allowed.value, allowed};
+  };
+  const auto place = [&](std::uint64_t i) { return product.scale_index(i); };
+  return compare_each(e, product, product.blocks(), judge, place, scales.shape);
 }
 
 Comparison compare_product(const Contract& contract, const Expectation& e, Accumulation accumulation) {
