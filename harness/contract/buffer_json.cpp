@@ -7,8 +7,7 @@ using launch::Init;
 
 // 1 TiB: more is a slip of the pen.
 constexpr std::uint64_t max_buffer_bytes = std::uint64_t{1} << 40;
-constexpr std::size_t max_values = std::size_t{1} << 20;           // longer lists travel as .npy
-constexpr std::int64_t max_exact_integer = std::int64_t{1} << 53;  // Init carries numbers as doubles
+constexpr std::size_t max_values = std::size_t{1} << 20;  // longer lists travel as .npy
 
 void read_bounds(const JsonNode& node, Init& init, bool integers) {
   node.each_element(2, 2, [&](std::size_t i, const JsonNode& bound) {

@@ -6,6 +6,9 @@
 
 namespace kiln::harness {
 
+/// Whole numbers up to this are integers in a contract: Init carries numbers as doubles.
+inline constexpr std::int64_t max_exact_integer = std::int64_t{1} << 53;
+
 /// `"A": {"dtype", "shape", "init", "out"}`
 launch::Buffer read_buffer(const std::string& name, const JsonNode&);
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "harness/contract/contract_json.hpp"
+#include "harness/contract/contract_reader.hpp"
 #include "harness/json/json_node.hpp"
 #include "harness/problem/element.hpp"
 #include "harness/problem/attention_parts.hpp"
@@ -24,10 +25,13 @@ Json quantised_json(Json source, const launch::Quantisation& q) {
   return j;
 }
 
-// Whole numbers as such.
+// Whole numbers as such, if a double has them all up to there.
 Json values_json(const std::vector<double>& values) {
   Json out = Json::array();
-  for (const double v : values) std::trunc(v) == v ? out.push_back(std::int64_t(v)) : out.push_back(v);
+  for (const double v : values) {
+    const bool is_whole = std::trunc(v) == v && std::abs(v) <= double(max_exact_integer);
+    is_whole ? out.push_back(std::int64_t(v)) : out.push_back(v);
+  }
   return out;
 }
 

@@ -73,6 +73,12 @@ TEST_CASE("a contract written is a contract read") {
   CHECK(contains(params, "{\"s64\": -9223372036854775808}"));
 }
 
+TEST_CASE("values larger than integers of a double are written as they are") {
+  const std::string large = R"({"dtype": "f32", "shape": [3], "init": {"values": [1.2676506002282294e+30, -3, 0.5]}})";
+  const Contract c = read(write_contract(read(with_buffer(large))));
+  CHECK(c.buffers[0].init.values == std::vector<double>{0x1p100, -3, 0.5});
+}
+
 TEST_CASE("several launches share buffers") {
   const Contract c = read(R"({"launches": [{"entry": "first", "block": [32]}, {"entry": "second", "block": [64]}]})");
   CHECK(c.launches.size() == 2);

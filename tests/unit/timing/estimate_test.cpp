@@ -140,6 +140,29 @@ TEST_CASE("on Hopper few CTAs with all their slots on the way do not get what HB
   CHECK(with_splits(4) < with_splits(1));  // 128 CTAs, and 32: measured 13.9 and 19.7 us
 }
 
+TEST_CASE("on Hopper the estimate orders strategies as an H200 did") {
+  const Chip chip = harness::chip_of("h200");
+  const auto seconds = [&](std::array<std::uint64_t, 3> shape, const dsl::Sizes& options) {
+    dsl::Sizes sizes = sizes_of(shape[0], shape[1], shape[2], 132);
+    sizes.insert(options.begin(), options.end());
+    const auto all = row("gemm_bf16_kept").candidates(isa::sm_90a, sizes);
+    REQUIRE_FALSE(all.empty());
+    return estimate(all.front().tiling, chip).seconds;
+  };
+  const dsl::Sizes stored_by_multipliers{{"cta-group", 1}, {"tma-store", 1}, {"storers", 1}, {"rows-together", 0}};
+  const auto with_tile = [](dsl::Sizes options, const dsl::Size& tile) {
+    options.insert_or_assign("tile", tile);
+    return options;
+  };
+  // Narrow tiles, of which all CTAs share A: HBM gives it once. Measured 22.9 and 26.0 us.
+  CHECK(seconds({128, 4096, 7168}, with_tile(stored_by_multipliers, {128, 32, 64})) <
+        seconds({128, 4096, 7168}, with_tile(stored_by_multipliers, {128, 64, 64})));
+  // A tile's 32 rows of A that are not there, and none where operands are swapped. Measured 36.3 and 29.5 us.
+  const dsl::Sizes swapped{{"tile", {128, 96, 64}}, {"cta-group", 1}, {"swap-operands", 1}};
+  CHECK(seconds({96, 12288, 4096}, swapped) <
+        seconds({96, 12288, 4096}, with_tile(stored_by_multipliers, {128, 128, 64})));
+}
+
 TEST_CASE("many parts that all CTAs add take less than those that the last one adds") {
   const Chip chip = harness::chip_of("h200");
   launch::Tiling t;
