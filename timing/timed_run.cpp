@@ -751,9 +751,13 @@ bool TimedRun::meet_others() {
   if (gives_up) return false;
   time_.meets_others = true;
   now_ = active_at_;
+  for (Sm& s : sms_) {
+    for (Server& scheduler : s.schedulers) scheduler.rewind(now_);
+    for (Server* of_polls : {&s.lines, &s.ingest, &s.hbm}) of_polls->rewind(now_);
+  }
   for (Track& t : tracks_) {
     if (!t.warp->runnable()) continue;
-    t.at = std::min(t.at, now_);
+    t.at = t.begun = std::min(t.at, now_);
     for (double& ready : t.ready) ready = std::min(ready, now_ + chip_[l2_latency]);
   }
   return true;

@@ -37,10 +37,10 @@ struct Surroundings {
   // cluster has not just written it.
   std::map<std::string, double> spilled{};
   std::map<std::string, double> sharers{};  // SMs that ask for the same bytes of a buffer at the same time
-  std::set<std::string> handed{};   // buffers that clusters of the launch write for others to read
-  double dirty = 0;                 // what comes into L2 drives out as much, of which HBM must take this part
-  std::uint64_t busy_clusters = 0;  // that run at the same time; 0: as many as there are and fit
-  bool timeline = false;            // the run's spans are kept
+  std::set<std::string> handed{};           // buffers that clusters of the launch write for others to read
+  double dirty = 0;                         // what comes into L2 drives out as much, of which HBM must take this part
+  std::uint64_t busy_clusters = 0;          // that run at the same time; 0: as many as there are and fit
+  bool timeline = false;                    // the run's spans are kept
 };
 
 /// What a cluster does with a buffer, in bytes.
@@ -69,7 +69,7 @@ struct ClusterTime {
   std::uint64_t shared_bytes = 0, threads = 0;         // of a CTA
   std::optional<double> waits_at{};                    // its first griddepcontrol.wait
   std::optional<double> lets_begin_at{};               // each of its CTAs has let the dependents begin by then
-  bool meets_others = false;   // it waits for what other clusters of the grid write
+  bool meets_others = false;                           // it waits for what other clusters of the grid write
   std::uint64_t mma_sync = 0;  // instructions of the tensor core that block their warp, which have no model
 };
 

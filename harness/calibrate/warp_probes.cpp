@@ -84,9 +84,10 @@ std::vector<std::vector<double>> latency_of_lines(Session& s, unsigned ctas) {
   LoopKernel k;
   k.ctas = ctas, k.samples = lines, k.copies = 8;
   k.data_bytes = std::uint64_t(lines) * apart;
-  k.before = fmt::format("mul.wide.u32 %rd1, %s, {}; add.u64 %rd1, %rd1, %data; ld.global.cg.u64 %rd2, [%rd1]; "
-                         "add.u64 %rd1, %rd1, %rd2;",
-                         apart);
+  k.before = fmt::format(
+      "mul.wide.u32 %rd1, %s, {}; add.u64 %rd1, %rd1, %data; ld.global.cg.u64 %rd2, [%rd1]; "
+      "add.u64 %rd1, %rd1, %rd2;",
+      apart);
   k.body = "ld.global.cg.u64 %rd2, [%rd1]; add.u64 %rd1, %rd1, %rd2;";
   k.after = "st.volatile.shared.u64 [%smem], %rd1;";
   k.shared_bytes = 64;

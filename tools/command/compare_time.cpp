@@ -39,6 +39,14 @@ ComparedTime compare_time(const harness::RunReport& report, const diag::SourcePt
   return c;
 }
 
+std::vector<RoleWait> compare_waits(const harness::RunReport& report, const std::string& profile,
+                                    const diag::SourcePtr& ptx, const launch::Contract& contract,
+                                    const std::string& folder, const std::string& chip_name) {
+  const timing::Chip chip = harness::chip_of(chip_name.empty() ? chip_that_ran(report.cuda->device) : chip_name);
+  diag::Sink sink;
+  return role_waits(profile, predicted_profile(parse::parse(ptx, sink), contract, folder, chip, {}, ptx->name()));
+}
+
 std::string compared_text(const ComparedTime& c) {
   std::string text = fmt::format(
       "predicted on {}: {:.1f} us ({:.1f} to {:.1f}) at {:.4g} GHz and {:.1f} us for launches: {:+.1f} % of the median "

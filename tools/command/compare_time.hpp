@@ -6,6 +6,7 @@
 #include "harness/pipeline/report.hpp"
 #include "launch/contract.hpp"
 #include "ptx/diag/source.hpp"
+#include "tools/command/role_waits.hpp"
 
 namespace kiln::command {
 
@@ -22,6 +23,10 @@ struct ComparedTime {
 /// for a GPU that no chip file is for, and where there is no prediction.
 ComparedTime compare_time(const harness::RunReport&, const diag::SourcePtr& ptx, const launch::Contract&,
                           const std::string& folder, const std::string& chip);
+
+/// The waits of each role in `profile`, which a GPU recorded, beside the predicted ones; chip and errors as above.
+std::vector<RoleWait> compare_waits(const harness::RunReport&, const std::string& profile, const diag::SourcePtr& ptx,
+                                    const launch::Contract&, const std::string& folder, const std::string& chip);
 
 std::string compared_text(const ComparedTime&);
 /// A summary in JSON with the comparison in it.

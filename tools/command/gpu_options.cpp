@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "harness/host/files.hpp"
 #include "ptx/diag/error.hpp"
 #include "tools/command/compare_time.hpp"
 #include "tools/command/json.hpp"
@@ -30,7 +31,8 @@ void add_gpu_options(CLI::App& sub, GpuArguments& a) {
   constexpr const char* group = "GPU";
   sub.add_option("--timeout", a.timeout, "for each launch [60]")->type_name("SECONDS")->group(group);
   sub.add_flag("--time", a.time, "time the launches, and cuBLAS beside them")->group(group);
-  sub.add_flag("--compare-time", a.compare_time, "print what kiln time predicts beside what --time measures")
+  sub.add_flag("--compare-time", a.compare_time,
+               "print what kiln time predicts beside what --time measures, or beside the waits that --profile records")
       ->group(group);
   if (!sub.get_option_no_throw("--chip"))  // `gemm` has it already
     sub.add_option("--chip", a.chip, "the chip that --compare-time predicts for [by the GPU's name]")
@@ -93,8 +95,10 @@ void apply(const GpuArguments& a, harness::RunOptions& options) {
   apply_checks(a, options);
   if (!a.chip.empty() && !a.compare_time)
     throw diag::InputError("--chip is the one that --compare-time predicts for, and there is no --compare-time");
-  if (a.compare_time && !a.time)
-    throw diag::InputError("--compare-time compares what --time measures, and there is no --time");
+  if (a.compare_time && !a.time && a.profile.empty())
+    throw diag::InputError("--compare-time compares what --time or --profile measures, and there is neither");
+  if (a.compare_time && options.backend != harness::Backend::cuda)
+    throw diag::InputError("--compare-time compares what a GPU measures: it needs --backend cuda");
   if (!a.time) {
     for (const auto& [given, option] : {std::pair{!a.repetitions.empty(), "--repetitions"},
                                         {!a.warm_up.empty(), "--warm-up"},
@@ -117,16 +121,23 @@ void apply(const GpuArguments& a, harness::RunOptions& options) {
 void print_summary(const GpuArguments& a, const RunFacts& facts, const harness::RunReport& report, bool json,
                    const std::function<Timed()>& timed) {
   std::optional<ComparedTime> compared;
+  std::vector<RoleWait> waits;
+  if (a.compare_time && !a.profile.empty() && report.cuda && report.finished()) {
+    const Timed t = timed();
+    const auto bytes = harness::read_file(a.profile);
+    waits = compare_waits(report, {bytes.begin(), bytes.end()}, t.ptx, t.contract, facts.options.folder, a.chip);
+  }
   if (a.compare_time && report.cuda && report.cuda->timing) {
     const Timed t = timed();
     compared = compare_time(report, t.ptx, t.contract, facts.options.folder, a.chip);
   }
   if (json) {
     const std::string text = summary_json(facts, report);
-    print(compared ? with_comparison(text, *compared) : text);
+    print(!waits.empty() ? with_waits(text, waits) : compared ? with_comparison(text, *compared) : text);
   } else {
     print(summary_text(facts, report, colour_of(1)));
     if (compared) print(compared_text(*compared));
+    if (!waits.empty()) print(waits_text(waits));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "harness/pipeline/pipeline.hpp"
 #include "harness/problem/fill.hpp"
+#include "harness/profile/profile.hpp"
 #include "ptx/diag/refuse.hpp"
 #include "ptx/parse/parse.hpp"
 #include "tools/command/report/numbers.hpp"
@@ -32,6 +33,20 @@ timing::Prediction predict_launches(const ir::Module& module, launch::Contract c
   simplify(contract, question.values || timing::needs_values(module), question.kept);
   harness::fill(contract, folder);
   return timing::predict(module, contract, chip, question, sink);
+}
+
+std::string predicted_profile(ir::Module module, launch::Contract contract, const std::string& folder,
+                              const timing::Chip& chip, timing::Question question, const std::string& name) {
+  const harness::ProfilePlan plan = harness::instrument(module, contract);
+  question.kept = harness::ProfilePlan::buffer;
+  diag::Sink sink;
+  timing::Prediction p = predict_launches(module, contract, folder, chip, question, sink);
+  if (p.outcome != sim::Outcome::finished)
+    diag::refuse("--profile: no prediction: the run of the first cluster did not end ({})", spelling(p.outcome));
+  for (launch::Buffer& b : contract.buffers)
+    if (b.name == question.kept) b.bytes = std::move(p.kept);
+  return harness::profile_json(plan, contract, harness::read_profile(plan, contract), name,
+                               harness::ProfileClock::predicted);
 }
 
 timing::Prediction predict_kernel(const KernelChoice& choice, const timing::Chip& chip,

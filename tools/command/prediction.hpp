@@ -15,6 +15,12 @@ namespace kiln::command {
 timing::Prediction predict_launches(const ir::Module&, launch::Contract, const std::string& folder, const timing::Chip&,
                                     const timing::Question&, diag::Sink&);
 
+/// What the profiler of `kiln gpu --profile` would record, predicted: the same records of the instrumented kernel,
+/// under the chip's clock, as that option writes them. `name`: the kernel's. Throws InputError where there is no
+/// prediction.
+std::string predicted_profile(ir::Module, launch::Contract, const std::string& folder, const timing::Chip&,
+                              timing::Question, const std::string& name);
+
 /// Builds the kernel that was chosen and predicts its problem. Throws diag::Rejected where it breaks a rule.
 timing::Prediction predict_kernel(const KernelChoice&, const timing::Chip&, const timing::Question&, diag::Sink&);
 

@@ -5,7 +5,6 @@
 #include "harness/contract/contract_json.hpp"
 #include "harness/host/files.hpp"
 #include "harness/pipeline/pipeline.hpp"
-#include "harness/profile/profile.hpp"
 #include "ptx/diag/refuse.hpp"
 #include "ptx/parse/parse.hpp"
 #include "timing/predict.hpp"
@@ -91,23 +90,6 @@ WhatIf predicted_change(const TimeArguments& a, const Subject& subject, timing::
   return {what, p.cycles, p.seconds};
 }
 
-// What the profiler of `kiln gpu --profile` would record: the same records, under the chip's clock.
-void write_profile(const TimeArguments& a, ir::Module module, const Subject& subject, const timing::Chip& chip,
-                   timing::Question question) {
-  launch::Contract contract = subject.contract;
-  const harness::ProfilePlan plan = harness::instrument(module, contract);
-  question.kept = harness::ProfilePlan::buffer;
-  diag::Sink sink;
-  timing::Prediction p = predict_launches(module, contract, subject.folder, chip, question, sink);
-  if (p.outcome != sim::Outcome::finished)
-    diag::refuse("--profile: the run of the first cluster did not end ({})", spelling(p.outcome));
-  for (launch::Buffer& b : contract.buffers)
-    if (b.name == question.kept) b.bytes = std::move(p.kept);
-  const auto warps = harness::read_profile(plan, contract);
-  harness::write_file(a.profile,
-                      harness::profile_json(plan, contract, warps, a.kernel.name, harness::ProfileClock::predicted));
-}
-
 int time_kernel(const TimeArguments& a) {
   if (a.calibrate) {
     if (!a.kernel.name.empty()) diag::refuse("--calibrate measures the GPU at hand, and takes no kernel");
@@ -122,7 +104,8 @@ int time_kernel(const TimeArguments& a) {
   question.l2 = a.l2 == "warm" ? timing::L2::warm : timing::L2::cold;
   question.all = a.all;
   if (!a.clock.empty()) question.clock = positive_number(a.clock, "--clock");
-  if (!a.kernel.chip.empty()) harness::chip_of(a.kernel.chip);  // a chip that is not known is said before anything is built
+  if (!a.kernel.chip.empty())
+    harness::chip_of(a.kernel.chip);  // a chip that is not known is said before anything is built
   diag::Sink sink;
   const Subject subject = subject_of(a, sink);
   if (!subject.ptx) {
@@ -151,7 +134,8 @@ int time_kernel(const TimeArguments& a) {
       }
     if (prediction.outcome == sim::Outcome::finished && !a.profile.empty()) {
       progress.stage("profile");
-      write_profile(a, module, subject, chip, question);
+      harness::write_file(a.profile,
+                          predicted_profile(module, subject.contract, subject.folder, chip, question, a.kernel.name));
     }
   }
   print_findings(sink);
@@ -179,7 +163,8 @@ void add_time(const Builder& builder) {
   sub->add_option("--launch", a->launch, "the launch contract of a file")->type_name("L.json");
   sub->add_option("--target", a->kernel.target, "architecture to build a kernel for [the kernel's first]")
       ->type_name("sm_NNN");
-  sub->add_option("--chip", a->kernel.chip, "b200, h200, h100 or a file [by the target: b200 or h100]")->type_name("CHIP");
+  sub->add_option("--chip", a->kernel.chip, "b200, h200, h100 or a file [by the target: b200 or h100]")
+      ->type_name("CHIP");
   sub->add_option("--clock", a->clock, "the SM clock in GHz [what the chip has under such a load]")->type_name("GHZ");
   sub->add_option("--l2", a->l2,
                   "what L2 holds when the kernel begins: something else, or the buffers if they fit [cold]")
@@ -196,9 +181,10 @@ void add_time(const Builder& builder) {
       ->take_all();
   sub->add_option("--trace", a->trace, "write the timeline of the first clusters, in microseconds, for ui.perfetto.dev")
       ->type_name("FILE.json");
-  sub->add_option("--profile", a->profile,
-                  "write what `kiln gpu --profile` would record, predicted: the same phases of the instrumented kernel, "
-                  "in cycles, of the clusters that are run")
+  sub->add_option(
+         "--profile", a->profile,
+         "write what `kiln gpu --profile` would record, predicted: the same phases of the instrumented kernel, "
+         "in cycles, of the clusters that are run")
       ->type_name("FILE.json");
   sub->add_option("--html", a->page, "write the prediction and its timeline as one page")->type_name("FILE.html");
   sub->add_flag("--advice", a->advice, "say what can be changed: registers and spills (asks ptxas), waves, stages");
