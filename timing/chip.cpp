@@ -83,7 +83,6 @@ Share share_of(const Chip& chip, double busy_sms) {
   return {from_l2(ingest_rate_all),
           from_l2(ingest_rate_own),
           from_l2(ingest_rate_split),
-          chip[ingest_rate_split_alone],
           chip[hbm_rate] / chip[load_clock] / busy_sms,
           crowded(store_line, store_lines_all),
           crowded(store_sector, store_sectors_all),

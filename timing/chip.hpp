@@ -116,16 +116,13 @@ std::uint64_t resident_clusters(const Chip&, std::size_t ctas);
 struct Share {
   double ingest_rate = 0;   // bytes a cycle from L2
   double own_rate = 0;      // the same of what no other SM reads
-  double split_rate = 0;    // of rows that lie in two lines, if up to eight SMs ask for the same
-  double split_alone = 0;   // and at most
+  double split_rate = 0;    // and of rows that lie in two lines
   double hbm_rate = 0;      // bytes a cycle from HBM
   double store_line = 0;    // cycles of a stored line, at least
   double store_sector = 0;  // and of each of its sectors
   double store_rate = 0;    // bytes a cycle of bulk stores
 };
 Share share_of(const Chip&, double busy_sms);
-/// SMs that ask for the same rows where ingest_rate_split is measured.
-inline constexpr double split_sharers = 8;
 
 /// What one MMA takes.
 struct MmaTime {

@@ -74,19 +74,6 @@ struct Memory {
 // written. The part of the places for which that is at most `held`: L2 keeps what was used last.
 double found_again(double held) { return held >= 1 ? 1 : held + (1 - held) * std::log(1 - held); }
 
-// SMs that ask for the same bytes of an input at the same time. Over the whole launch each byte of an input goes to
-// `asked / size` of them; if tiles of a result share these inputs, there are as many tiles as the product of these
-// numbers, of which as many as there are clusters run at once, and lie together.
-std::map<std::string, double> sharers_of(const ClusterTime& c, double clusters) {
-  std::map<std::string, double> out;
-  double tiles = 1;
-  for (const auto& [name, use] : c.read)
-    if (use.size > 0) tiles *= out[name] = std::max(1.0, use.moved * clusters / use.size);
-  const double at_once = double(std::min(c.clusters, c.resident) * c.ctas);
-  for (auto& [name, count] : out) count = std::max(1.0, count * std::sqrt(std::min(1.0, at_once / tiles)));
-  return out;
-}
-
 Memory memory_of(const Times& t, const Surroundings& base, double all_bytes, const Chip& chip, L2 l2) {
   const bool fits = all_bytes <= chip[FactId::l2_reach];
   std::set<std::string> before;
@@ -122,7 +109,6 @@ Memory memory_of(const Times& t, const Surroundings& base, double all_bytes, con
       around.busy_clusters = std::max<std::uint64_t>(1, std::uint64_t(std::lround(c.busy_part * double(c.clusters))));
     around.hits_l2 = cold == 0 && around.spilled.empty();
     around.from_hbm = asked > 0 ? cold / asked : 0;
-    around.sharers = sharers_of(c, clusters);
     m.around.push_back(around), m.hbm_bytes.push_back(cold);
   }
   if (m.around.empty()) m.around.push_back(base);
@@ -181,19 +167,17 @@ void list_unmodelled(Prediction& p) {
   p.unmodelled = {"L2's sides, its replacement and lines that CTAs share; queues at HBM beyond an SM's share",
                   "what ptxas makes of the PTX: order, fused and added instructions, spills",
                   "CTAs that share an SM: each SM is taken to hold one"};
-  bool inferred = false, guessed = false, blocking = false, meets = false;
+  bool inferred = false, guessed = false, blocking = false;
   for (const LaunchTime& l : p.launches) {
     inferred |= !l.cluster.takes_clusters && l.grid.ran < l.cluster.clusters;
     guessed |= l.cluster.guessed_mma;
     blocking |= l.cluster.mma_sync > 0;
-    meets |= l.cluster.meets_others;
   }
   if (inferred) p.unmodelled.push_back("clusters that were not run: each lies on a line between two that were");
   if (p.launches.size() > 1)
     p.unmodelled.push_back("launches that overlap, but for what griddepcontrol hides of one's beginning");
   if (guessed)
     p.unmodelled.push_back("forms of tcgen05.mma that were not measured: each is taken as the nearest that was");
-  if (meets) p.unmodelled.push_back("waits for other clusters of the grid: these are taken to have come by then");
   if (blocking) p.unmodelled.push_back("mma.sync: its rate");
 }
 

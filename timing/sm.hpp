@@ -29,8 +29,6 @@ class Server {
   double end(double at, double cycles) { return begin(at, cycles) + cycles; }
   /// Nothing begins before `until`, though nothing is served.
   void hold(double until) { free_ = std::max(free_, until); }
-  /// What was served after `at` was not.
-  void rewind(double at) { free_ = std::min(free_, at); }
   double free() const { return free_; }
   double busy() const { return busy_; }
 

@@ -22,7 +22,6 @@ using isa::Opcode;
 constexpr double never = std::numeric_limits<double>::infinity();
 constexpr std::uint32_t other_lanes_every = 1024;  // turns of a warp, so that lanes that spin do not starve others
 constexpr std::uint64_t livelock_every = 1 << 14;  // turns between two looks for a livelock
-constexpr std::uint64_t polls_every = 1 << 6;      // and for a wait for other clusters
 constexpr double clock_reads = 2;                  // cycles of a measured latency that are its two reads of the clock
 constexpr std::uint32_t row_bytes = 128;           // that the copy engine takes at once, and a wavefront
 constexpr std::uint64_t hbm_bytes = 64;            // that L2 asks of HBM at once
@@ -422,8 +421,8 @@ double TimedRun::shared_cycles(Sm& s) {
   return bytes / chip_[shared_rate];
 }
 
-// wgmma reads its operands through the port that loads and stores use, and through which boxes land; tcgen05.mma has
-// one of its own. Copies themselves are not slowed on either chip.
+// wgmma reads its operands through the port that loads and stores use; tcgen05.mma has one of its own. Copies are not
+// slowed on either chip, and do not slow.
 void TimedRun::use_operands(Sm& s, double bytes) {
   if (chip_.core == TensorCore::wgmma) s.operands.end(now_, bytes / chip_[shared_rate]);
 }
@@ -479,12 +478,8 @@ void TimedRun::start_wgmma(Track& t, const Next& n) {
   double bytes = 0;
   for (const Touch& x : touched_) bytes += x.bytes;
   // The warp's own rows of A, and its part of B, which the warpgroup reads once.
-  const double read = bytes - wgmma_k_bytes * columns * (1 - 1.0 / isa::warps_per_warpgroup);
-  use_operands(s, read);
-  const double own = now_ + read / chip_[shared_rate];
-  // Boxes that were asked for now land later, when the port has time for them, but for as long as a load takes.
-  const double taken = s.operands.free() - chip_[load_latency];
-  const double end = std::max({core.end(now_, wgmma_interval(chip_, columns)), own, taken});
+  use_operands(s, bytes - wgmma_k_bytes * columns * (1 - 1.0 / isa::warps_per_warpgroup));
+  const double end = std::max(core.end(now_, wgmma_interval(chip_, columns)), s.operands.free());
   core.begin(end, 0);
   wgmma_queue_of(t).add(end);
   wgmma_done_[{t.cta->index, t.warp->index}].push_back(end + chip_[wgmma_drain]);
@@ -541,14 +536,6 @@ bool TimedRun::is_handed(std::uint64_t address) const {
   return r && around_.handed.contains(r->name);
 }
 
-// SMs that ask for what is there at the same time as this one, with it.
-double TimedRun::sharers_of(std::uint64_t address) const {
-  if (around_.sharers.empty()) return 1;
-  const sim::Region* r = cluster_.grid.memory.region(address);
-  const auto found = r ? around_.sharers.find(r->name) : around_.sharers.end();
-  return found == around_.sharers.end() ? 1 : found->second;
-}
-
 // And writes, which L2 takes.
 void TimedRun::note_written(Sm& s, std::uint64_t address, double bytes) {
   const sim::Region* r = cluster_.grid.memory.region(address);
@@ -584,7 +571,7 @@ void TimedRun::transfer(const sim::Transfer& t) {
       hbm_end_ = s.hbm.end(now_, double(t.bytes) * *cold * (1 + around_.dirty) / share_.hbm_rate);
     engine_end_ = s.copies.end(now_ + (first ? chip_[descriptor_miss] : 0), cycles);
   }
-  load_ = Load{cycles, double(t.bytes), asked.split, sharers_of(t.global), t.global == 0, cold.has_value()};
+  load_ = Load{cycles, double(t.bytes), asked.split, t.global == 0, cold.has_value()};
 }
 
 // Where a load that has been announced goes.
@@ -597,11 +584,9 @@ void TimedRun::access(const sim::Range& range, sim::AccessKind kind) {
   if (load_->from_shared) latency = chip_[remote_arrive];
   if (multicast) latency += chip_[FactId::multicast];
   const double rate = multicast ? chip_[ingest_rate] : share_.ingest_rate;
-  // L2 gives a row that lies in two lines as often a cycle, to however many more SMs ask for it.
-  const double of_sharers = share_.split_rate * std::max(1.0, load_->sharers / split_sharers);
-  const double split_rate = std::min({rate, share_.split_alone, of_sharers});
+  // What goes to several CTAs L2 gives once.
+  const double split_rate = std::min(rate, share_.split_rate * (multicast ? double(cluster_.ctas.size()) : 1));
   Sm& to = sm(cta_of(range.cta));
-  if (chip_.core == TensorCore::wgmma) to.operands.end(now_, load_->bytes / chip_[shared_landing]);
   const double travels = load_->bytes * ((1 - load_->split) / rate + load_->split / split_rate);
   const double arrived = to.ingest.end(*engine_end_ - load_->cycles, travels);
   const double done = std::max({*engine_end_, arrived, hbm_end_}) + latency;
@@ -719,48 +704,9 @@ sim::Outcome TimedRun::go(const ir::Operation*& current) {
     } else if (!patience.none_runs(cluster_)) {
       return end_in_deadlock(cluster_);
     }
-    if (cluster_.activity() != activity_) activity_ = cluster_.activity(), active_at_ = now_, others_ = 0;
-    if (turns % polls_every == 0 && flights_.empty() && only_polls(cluster_, sim::few_polls) && meet_others()) continue;
     if (turns % livelock_every == 0 && flights_.empty() && only_polls(cluster_) && !patience.all_poll(cluster_))
       return sim::end_in_livelock(cluster_);
   }
-}
-
-// All that can run polls global memory for what other clusters of the grid write. These do the same work at the same
-// time, so they have come when this one has, and what they write is what it goes on with: a bit that turns, or a
-// count. What was polled meanwhile took no time. False where none of that helps.
-bool TimedRun::meet_others() {
-  constexpr std::uint32_t bits = 32, most_counted = 1024;
-  if (others_ > bits + most_counted || clusters_in(cluster_) == 1) return false;
-  const bool gives_up = others_ == bits + most_counted;
-  bool any = false;
-  sim::each_fragment(cluster_, [&](sim::Cta&, sim::Warp&, sim::Fragment& f) {
-    if (f.blocked || !f.poll.global) return;
-    const sim::Region* r = cluster_.grid.memory.region(f.poll.address);
-    if (!r || f.poll.address % sizeof(std::uint32_t) != 0) return;
-    if (others_ == 0) polled_[f.poll.address] = std::uint32_t(f.poll.value);
-    const std::uint32_t there = polled_[f.poll.address];
-    // The highest bit first: a barrier's, whose arrivals add up to it.
-    std::uint32_t value = others_ < bits ? there ^ 1u << (bits - 1 - others_) : there + (others_ - bits) + 1;
-    if (gives_up) value = there;
-    std::memcpy(r->data + (f.poll.address - r->base), &value, sizeof value);
-    f.poll.count = 0, any = true;
-  });
-  if (!any) return false;
-  ++others_;
-  if (gives_up) return false;
-  time_.meets_others = true;
-  now_ = active_at_;
-  for (Sm& s : sms_) {
-    for (Server& scheduler : s.schedulers) scheduler.rewind(now_);
-    for (Server* of_polls : {&s.lines, &s.ingest, &s.hbm}) of_polls->rewind(now_);
-  }
-  for (Track& t : tracks_) {
-    if (!t.warp->runnable()) continue;
-    t.at = t.begun = std::min(t.at, now_);
-    for (double& ready : t.ready) ready = std::min(ready, now_ + chip_[l2_latency]);
-  }
-  return true;
 }
 
 // Arithmetic, which no other warp can notice.

@@ -36,11 +36,10 @@ struct Surroundings {
   // Of a buffer that the launch writes and that L2 cannot hold: the part of what is loaded that HBM gives, if this
   // cluster has not just written it.
   std::map<std::string, double> spilled{};
-  std::map<std::string, double> sharers{};  // SMs that ask for the same bytes of a buffer at the same time
-  std::set<std::string> handed{};           // buffers that clusters of the launch write for others to read
-  double dirty = 0;                         // what comes into L2 drives out as much, of which HBM must take this part
-  std::uint64_t busy_clusters = 0;          // that run at the same time; 0: as many as there are and fit
-  bool timeline = false;                    // the run's spans are kept
+  std::set<std::string> handed{};   // buffers that clusters of the launch write for others to read
+  double dirty = 0;                 // what comes into L2 drives out as much, of which HBM must take this part
+  std::uint64_t busy_clusters = 0;  // that run at the same time; 0: as many as there are and fit
+  bool timeline = false;            // the run's spans are kept
 };
 
 /// What a cluster does with a buffer, in bytes.
@@ -69,7 +68,6 @@ struct ClusterTime {
   std::uint64_t shared_bytes = 0, threads = 0;         // of a CTA
   std::optional<double> waits_at{};                    // its first griddepcontrol.wait
   std::optional<double> lets_begin_at{};               // each of its CTAs has let the dependents begin by then
-  bool meets_others = false;                           // it waits for what other clusters of the grid write
   std::uint64_t mma_sync = 0;  // instructions of the tensor core that block their warp, which have no model
 };
 
@@ -144,7 +142,6 @@ class TimedRun {
     double cycles = 0;         // of the copy engine
     double bytes = 0;          // that come to the SM, zeros outside of the tensor too
     double split = 0;          // the part of them in rows that lie in two lines
-    double sharers = 1;        // SMs that ask for the same
     bool from_shared = false;  // of another CTA
     bool cold = false;         // from HBM
   };
@@ -162,10 +159,8 @@ class TimedRun {
   Track* before(const Track&, const Next&);
   void issue(Track&, const Next&, const ir::Operation*& current);
   void charge(Track&, const Next&);
-  bool meet_others();
   std::optional<double> note_read(std::uint64_t address, double bytes);
   bool is_handed(std::uint64_t address) const;
-  double sharers_of(std::uint64_t address) const;
   void note_written(Sm&, std::uint64_t address, double bytes);
   void store_global(Track&);
   void note_arrival(const Track&, std::uint32_t operation);
@@ -203,10 +198,6 @@ class TimedRun {
   std::priority_queue<Flight, std::vector<Flight>, Later> flights_{};
   double now_ = 0;
   std::uint64_t flown_ = 0;
-  std::uint64_t activity_ = 0;  // of the cluster, and when it was last another
-  double active_at_ = 0;
-  std::uint32_t others_ = 0;                         // answers that were tried since, for other clusters
-  std::map<std::uint64_t, std::uint32_t> polled_{};  // by address: what stands there
 
   // What the instruction that is being executed asks for.
   Track* issuer_ = nullptr;

@@ -347,27 +347,6 @@ TEST_CASE("rows of a box that lie in two lines take L2 longer: gemm_v4 with K of
   CHECK(cycles(3080) - cycles(3072) == doctest::Approx(80991 - 66102).epsilon(0.25));
 }
 
-TEST_CASE("clusters that wait for each other are taken to have come, and the waits take no time") {
-  const auto predicted = [](std::uint64_t all_add) {
-    const Subject s = subject_of("gemm_bf16_kept",
-                                 {{"m", 128ull},
-                                  {"n", 128ull},
-                                  {"k", 4096ull},
-                                  {"ctas", 8ull},
-                                  {"stages", 4ull},
-                                  {"cta-group", 1ull},
-                                  {"accumulators", 2ull},
-                                  {"tile", dsl::Size(128, 128, 64)},
-                                  {"splits", 4ull},
-                                  {"all-add", all_add}},
-                                 isa::sm_90a);
-    return prediction_of(s, harness::chip_of("h100"));
-  };
-  const timing::Prediction together = predicted(1), last = predicted(0);
-  REQUIRE(together.outcome == sim::Outcome::finished);
-  CHECK(together.cycles.value < 1.1 * last.cycles.value);
-}
-
 TEST_CASE("a timed run leaves what any other run leaves") {
   const std::string body = R"(
     .shared .align 4 .b32 sums[64];
