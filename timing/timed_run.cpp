@@ -421,8 +421,8 @@ double TimedRun::shared_cycles(Sm& s) {
   return bytes / chip_[shared_rate];
 }
 
-// wgmma reads its operands through the port that loads and stores use; tcgen05.mma has one of its own. Copies are not
-// slowed on either chip, and do not slow.
+// wgmma reads its operands through the port that loads and stores use, and through which boxes land; tcgen05.mma has
+// one of its own. Copies themselves are not slowed on either chip.
 void TimedRun::use_operands(Sm& s, double bytes) {
   if (chip_.core == TensorCore::wgmma) s.operands.end(now_, bytes / chip_[shared_rate]);
 }
@@ -478,8 +478,12 @@ void TimedRun::start_wgmma(Track& t, const Next& n) {
   double bytes = 0;
   for (const Touch& x : touched_) bytes += x.bytes;
   // The warp's own rows of A, and its part of B, which the warpgroup reads once.
-  use_operands(s, bytes - wgmma_k_bytes * columns * (1 - 1.0 / isa::warps_per_warpgroup));
-  const double end = std::max(core.end(now_, wgmma_interval(chip_, columns)), s.operands.free());
+  const double read = bytes - wgmma_k_bytes * columns * (1 - 1.0 / isa::warps_per_warpgroup);
+  use_operands(s, read);
+  const double own = now_ + read / chip_[shared_rate];
+  // Boxes that were asked for now land later, when the port has time for them, but for as long as a load takes.
+  const double taken = s.operands.free() - chip_[load_latency];
+  const double end = std::max({core.end(now_, wgmma_interval(chip_, columns)), own, taken});
   core.begin(end, 0);
   wgmma_queue_of(t).add(end);
   wgmma_done_[{t.cta->index, t.warp->index}].push_back(end + chip_[wgmma_drain]);
@@ -587,6 +591,7 @@ void TimedRun::access(const sim::Range& range, sim::AccessKind kind) {
   // What goes to several CTAs L2 gives once.
   const double split_rate = std::min(rate, share_.split_rate * (multicast ? double(cluster_.ctas.size()) : 1));
   Sm& to = sm(cta_of(range.cta));
+  if (chip_.core == TensorCore::wgmma) to.operands.end(now_, load_->bytes / chip_[shared_landing]);
   const double travels = load_->bytes * ((1 - load_->split) / rate + load_->split / split_rate);
   const double arrived = to.ingest.end(*engine_end_ - load_->cycles, travels);
   const double done = std::max({*engine_end_, arrived, hbm_end_}) + latency;
