@@ -196,7 +196,8 @@ void TensorMemory::check_columns(const Turn& t, std::uint32_t cta, isa::ColumnRa
     return at >= r.end();
   };
   if (is_allocated(columns)) return;
-  if (is_allocated(used)) used = {};
+  if (!is_allocated({columns.first, 1})) used = columns;
+  else if (is_allocated(used)) used = {};
   const auto above = all.upper_bound(std::uint32_t(columns.first));
   const auto& [base, allocation] = above == all.begin() ? *above : *std::prev(above);
   const rules::Verdict v = rules::tmem_range(shifted(columns, -std::int64_t(base)), shifted(used, -std::int64_t(base)),
