@@ -68,6 +68,8 @@ TEST_CASE("tensor memory is checked") {
   CHECK(with(beyond + "add.u32 %r11, %r11, 1;").has("portability: a load must read inside the allocation, also where no "
                                                      "instruction uses what it reads beyond; got columns 30 to 33, of "
                                                      "which 32 is not allocated [tcgen05-tmem-range-unused]"));
+  CHECK(with("add.u32 %r7, %r6, 32; tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r7];")
+            .has("of which 32 is not allocated [tcgen05-tmem-range]"));
   CHECK(with("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r6]; st.global.u32 [%own], %r10;")
             .has("got tensor-memory cells from column 0 as what is stored in global memory [memory-uninitialised]"));
   CHECK(with("tcgen05.st.sync.aligned.32x32b.x1.b32 [%r2], {%r0};").has("[tcgen05-ld-quarter]"));
