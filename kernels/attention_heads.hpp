@@ -222,6 +222,20 @@ class Sequences {
   Mbarrier ready_;
 };
 
+/// What a role asks for the keys that the CTA's rows see. All roles know the extents of heads of one length; those of a
+/// sequence each role reads, and ends where the CTA has no rows or the sequence no keys. `batch` must outlive it.
+template <class Visible, class Batch, class See>
+auto visible_to_roles(const Batch& batch, const See& see, const U32& row) {
+  if constexpr (Batch::is_ragged)
+    return [&batch, see, row](auto& scope) -> Visible {
+      const Extents of = batch.extents(scope, row);
+      scope.exit_when(of.row >= of.m || of.n == 0);
+      return see(of);
+    };
+  else
+    return [all = see(batch.extents(row))](auto&) -> Visible { return all; };
+}
+
 /// The options of heads of one length, of which --heads is so many where it is not said; with a window; of sequences.
 constexpr std::array<SizeOption, 5> log_sums_options(std::uint64_t heads) {
   const auto o = head_options(heads);

@@ -4,7 +4,6 @@
 // multiplied, and when they are there, nothing but its warpgroup touches the tile's tensor memory. Rows are those of
 // heads of one length, or of sequences of any lengths (attention_heads.hpp).
 #include <array>
-#include <optional>
 
 #include "kernels/attention_keys.hpp"
 #include "kernels/by_hand.hpp"
@@ -105,17 +104,7 @@ Kernel build(const std::string& name, Target target) {
 
   // Causal rows with the most keys begin first.
   const U32 row = (attention.nctaid.x - attention.ctaid.x - 1) * (tiles * rows), head_of_q = attention.ctaid.y;
-  std::optional<Visible> of_all;  // where all roles know the extents
-  if constexpr (!Batch::is_ragged) of_all.emplace(see(batch.extents(row)));
-  const auto visible_to = [&](auto& scope) -> Visible {
-    if constexpr (Batch::is_ragged) {
-      const Extents of = batch.extents(scope, row);
-      scope.exit_when(of.row >= of.m || of.n == 0);
-      return see(of);
-    } else {
-      return *of_all;
-    }
-  };
+  const auto visible_to = visible_to_roles<Visible>(batch, see, row);
 
   attention.role("load", warp<8>, [&](Warp w) {
     const Visible visible = visible_to(w);

@@ -5,7 +5,6 @@
 #include "kernels/attention_wgmma_rows.hpp"
 
 #include <array>
-#include <optional>
 
 #include "kernels/by_hand.hpp"
 
@@ -71,17 +70,7 @@ Kernel build(const std::string& name, Target target) {
 
   // Causal rows with the most keys begin first.
   const U32 row = (attention.nctaid.x - attention.ctaid.x - 1) * rows, head_of_q = attention.ctaid.y;
-  std::optional<Visible> of_all;  // where all roles know the extents
-  if constexpr (!Batch::is_ragged) of_all.emplace(see(batch.extents(row)));
-  const auto visible_to = [&](auto& scope) -> Visible {
-    if constexpr (Batch::is_ragged) {
-      const Extents of = batch.extents(scope, row);
-      scope.exit_when(of.row >= of.m || of.n == 0);
-      return see(of);
-    } else {
-      return *of_all;
-    }
-  };
+  const auto visible_to = visible_to_roles<Visible>(batch, see, row);
 
   attention.role("softmax", warpgroups<0, groups>, [&](Warpgroups<groups>& g) {
     take_registers<240>(g);
