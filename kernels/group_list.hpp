@@ -32,8 +32,8 @@ struct ListedTiles {
   }
 };
 
-/// Brings the first `rows` of a block of 64 from shared memory to D, from `row` and `column` on, two threads a row. `n`:
-/// D's columns.
+/// Brings the first `rows` of a block of 64 from shared memory to D, from `row` and `column` on, two threads a row.
+/// `n`: D's columns.
 template <class Tile>
 void store_rows_of_block(dsl::Warpgroup& g, const dsl::Shared<Tile>& from,
                          const dsl::Pointer<typename Tile::element>& d, const dsl::U32& n, const dsl::U32& row,
@@ -46,8 +46,34 @@ void store_rows_of_block(dsl::Warpgroup& g, const dsl::Shared<Tile>& from,
   g.store_global(d.at(multiply_wide(row + own, n) + widen(first)), values, left, own < rows);
 }
 
-/// Groups that get larger one by one: adds "ends", where they end, "tiles", the list of their rows of tiles, and
-/// "count", how many these are. Returns how many there may be.
+/// How results of listed tiles leave, in blocks of 64 rows: those that are whole in their group by TMA, others row by
+/// row.
+template <class Tile>
+struct ListedResults {
+  dsl::TensorMap<Tile> map;
+  dsl::Pointer<typename Tile::element> d;
+  dsl::U32 n;  // D's columns
+
+  /// From `row` and `column` on, of which the group has `rows` rows more. `write(tile)` writes the block.
+  template <int stages, class Write>
+  void store(dsl::Warpgroup& g, dsl::StoreRing<stages, Tile>& out, const dsl::U32& row, const dsl::U32& rows,
+             const dsl::U32& column, const Write& write) const {
+    const dsl::Pred whole = rows >= Tile::rows;
+    const auto block = out.acquire(g);
+    write(block);
+    g.fence_proxy_async();
+    g.sync();
+    g.elect([&](dsl::Thread t) {
+      t.when(whole, [&] { t.tma_store(map.at(row, column), block); });
+      t.commit_stores();  // or of none: the ring counts blocks
+    });
+    store_rows_of_block(g, block, d, n, row, select(whole, 0, rows), column);
+  }
+};
+
+/// The list of the rows of tiles of groups, which get larger one by one (add_ends), or have room for m rows each
+/// (add_lengths): adds it as "tiles", and as "count" how long it is. Returns how long it may be.
 std::uint64_t add_group_list(launch::Contract&, std::uint64_t m, std::uint64_t groups, int tile_rows);
+std::uint64_t add_masked_list(launch::Contract&, std::uint64_t m, std::uint64_t groups, int tile_rows);
 
 }  // namespace kiln::kernels

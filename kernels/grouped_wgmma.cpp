@@ -63,18 +63,10 @@ Kernel gemm_grouped_wgmma(Target target, const Sizes&) {
         sums.finish();
         const U32 row = tile.first + which * DTile::rows;
         const U32 rows = which == 0 ? tile.rows : select(tile.rows > DTile::rows, tile.rows - DTile::rows, 0);
-        const Pred whole = rows >= DTile::rows;
-        for (int c = 0; c < N; c += DTile::cols) {
-          const auto block = out.acquire(g);
-          store_block(g, block, sums, 0, c);
-          g.fence_proxy_async();
-          g.sync();
-          g.elect([&](Thread t) {
-            t.when(whole, [&] { t.tma_store(given["D"_arg].at(row, tile.column * N + c), block); });
-            t.commit_stores();  // or of none: the ring counts blocks
-          });
-          store_rows_of_block(g, block, given["rows"_arg], n, row, select(whole, 0, rows), tile.column * N + c);
-        }
+        const ListedResults<DTile> results{given["D"_arg], given["rows"_arg], n};
+        for (int c = 0; c < N; c += DTile::cols)
+          results.store(g, out, row, rows, tile.column * N + c,
+                        [&](const auto& block) { store_block(g, block, sums, 0, c); });
       });
       g.elect([&](Thread t) { t.wait_stores_read(0); });  // shared memory outlives the copies that read it
     };
@@ -98,8 +90,8 @@ launch::Contract gemm_grouped_wgmma_problem(const Kernel& kernel, const Sizes& s
   const std::uint64_t groups = groups_of(sizes);
   launch::Contract c = gemm_buffers(s);
   c.at("B").shape = {groups, s.n, s.k};
+  add_ends(c, s.m, groups);
   const std::uint64_t row_tiles = add_group_list(c, s.m, groups, M);
-  c.expectations.front().groups = "ends";
   launch_kernel(c, kernel, parameter_list, persistent_grid(sizes, row_tiles * pieces(s.n, N), 1),
                 "A"_arg = GlobalTensor{"A", s.m, s.k},
                 "B"_arg = batched_map(tensor_map<BTile>({"B", s.n, s.k}), groups),
