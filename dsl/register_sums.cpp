@@ -22,7 +22,7 @@ RegisterSums::RegisterSums(Warpgroup& g, const MmaSpec& mma, int first_block, in
   });
 }
 
-void RegisterSums::multiply(const AnyShared& a, const AnyShared& b, const Pred& more, Here at) {
+void RegisterSums::multiply(const AnyShared& a, const AnyShared& b, const EnableInputD& more, Here at) {
   Recorder& r = g_.recorder();
   const TensorCoreTarget& core = *g_.role().kernel->tensor_core;
   const auto descriptor = [&](const AnySlice& slice, int more_bytes) {
@@ -33,7 +33,7 @@ void RegisterSums::multiply(const AnyShared& a, const AnyShared& b, const Pred& 
   for (int step = 0; step * mma_.K() < b.shape.cols; ++step)
     for (int i = 0; i < blocks_; ++i) {
       const int rows = (first_block_ + i) * isa::wgmma_m;
-      const EnableInputD p = step == 0 ? accumulate(more, at) : accumulate(true, at);
+      const EnableInputD p = step == 0 ? more : accumulate(true, at);
       issue_wgmma(r, mma_.form, mma_.shape, mma_.N(), sums_[std::size_t(i)],
                   {descriptor(a.k_slice(step * mma_.a_k(), at), a.shape.row_offset(rows)),
                    descriptor(b.k_slice(step * mma_.K(), at), 0), p.operand},

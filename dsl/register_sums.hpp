@@ -24,7 +24,10 @@ class RegisterSums {
 
   int blocks() const { return blocks_; }
   /// Adds the products of a slot's tiles, or where `more` is false begins with them.
-  void multiply(const AnyShared& a, const AnyShared& b, const Pred& more, Here at = {});
+  void multiply(const AnyShared& a, const AnyShared& b, const EnableInputD& more, Here at = {});
+  void multiply(const AnyShared& a, const AnyShared& b, const Pred& more, Here at = {}) {
+    multiply(a, b, accumulate(more, at), at);
+  }
   /// The MMAs since the last commit read a slot: it is given back while those of the next one are under way.
   void commit(const Mbarrier& empty, Here at = {});
   /// Waits for all MMAs, gives the last slot back, and the sums may be read.

@@ -203,8 +203,7 @@ launch::Contract grouped_problem(const Kernel& kernel, const Sizes& sizes) {
   const std::uint64_t groups = groups_of(sizes), row_tiles = most_row_tiles(s.m, groups, M);
   launch::Contract c = grouped_buffers<Format>(
       s, groups, drawn_scales("SFA", Format::Scale::scalar, row_tiles * M, s.k / Format::block));
-  add_workspace(c, "ends", isa::ScalarType::u32, groups, launch::Init::Kind::values).init.values = ends_of(s.m, groups);
-  c.expectations.front().groups = "ends";
+  add_ends(c, s.m, groups);
   const launch::Dim3 grid = persistent_grid(sizes, row_tiles * pieces(s.n, In::N), 1);
   launch_kernel(c, kernel, grouped_list<Format>, grid, "A"_arg = GlobalTensor{"A", s.m, s.k},
                 "B"_arg = batched_map(tensor_map<typename In::BTile>({"B", s.n, s.k}), groups),
@@ -272,9 +271,7 @@ launch::Contract masked_problem(const Kernel& kernel, const Sizes& sizes) {
   launch::Contract c = grouped_buffers<Format>(
       s, groups, of_each(drawn_scales("SFA", Format::Scale::scalar, s.m, s.k / Format::block), groups));
   for (const char* rows : {"A", "D"}) c.at(rows) = of_each(c.at(rows), groups);
-  add_workspace(c, "lengths", isa::ScalarType::u32, groups, launch::Init::Kind::values).init.values =
-      lengths_of(s.m, groups);
-  c.expectations.front().lengths = "lengths";
+  add_lengths(c, s.m, groups);
   launch_kernel(c, kernel, masked_list<Format>, masked_grid(s, groups, M, In::N),
                 "A"_arg = batched_map(tensor_map<typename In::ATile>({"A", s.m, s.k}), groups),
                 "B"_arg = batched_map(tensor_map<typename In::BTile>({"B", s.n, s.k}), groups),

@@ -122,6 +122,13 @@ dsl::Kernel gemm_e4m3_grouped(isa::Target, const dsl::Sizes&);
 launch::Contract gemm_e4m3_grouped_problem(const dsl::Kernel&, const dsl::Sizes&);
 dsl::Kernel gemm_e4m3_masked(isa::Target, const dsl::Sizes&);
 launch::Contract gemm_e4m3_masked_problem(const dsl::Kernel&, const dsl::Sizes&);
+/// --m as masked_options has it, and --ctas: of persistent kernels.
+std::span<const dsl::SizeOption> masked_list_options();
+/// Both on sm_90a, by a list of rows of tiles.
+dsl::Kernel gemm_e4m3_grouped_wgmma(isa::Target, const dsl::Sizes&);
+launch::Contract gemm_e4m3_grouped_wgmma_problem(const dsl::Kernel&, const dsl::Sizes&);
+dsl::Kernel gemm_e4m3_masked_wgmma(isa::Target, const dsl::Sizes&);
+launch::Contract gemm_e4m3_masked_wgmma_problem(const dsl::Kernel&, const dsl::Sizes&);
 
 /// Split-K: where D has fewer tiles than the GPU has multiprocessors, several CTAs share the K of a tile. The options
 /// --m, --n, --k and --splits.

@@ -4,7 +4,7 @@
 // own, as in kernels/grouped.cpp.
 #include "kernels/by_hand.hpp"
 
-#include "kernels/groups.hpp"
+#include "kernels/fp8_scales.hpp"
 
 namespace kiln::kernels {
 
@@ -12,7 +12,7 @@ using namespace kiln::dsl;
 
 namespace {
 
-constexpr int M = 128, N = 128, K = 128, stages = 6, accumulators = 4, chunk = 32;
+constexpr int M = 128, N = scaled_block, K = scaled_block, stages = 6, accumulators = 4, chunk = 32;
 constexpr int a = 0, b = 1;  // places in a slot
 using Mma = tcgen05_mma<kind_f8f6f4, e4m3, e4m3, f32, M, N>;
 using ATile = Mma::ATile<K, K_major, swizzle_128B>;
@@ -152,36 +152,10 @@ Kernel gemm_e4m3_masked(Target target, const Sizes&) {
   return gemm.build();
 }
 
-namespace {
-
-constexpr std::uint64_t k_multiple = 16;  // rows of whole 16 bytes
-
-// A matrix of B for each group, and the scales, drawn.
-launch::Contract grouped_buffers(const GemmSizes& s, std::uint64_t groups) {
-  launch::Contract c = gemm_buffers(s, e4m3::scalar, e4m3::scalar, bf16::scalar);
-  const auto scales = [&](const char* name, std::uint64_t rows, std::uint64_t seed) {
-    launch::Buffer drawn = matrix(name, f32::scalar, rows, pieces(s.k, K));
-    drawn.init.kind = launch::Init::Kind::uniform;
-    drawn.init.low = 0.5, drawn.init.high = 2, drawn.init.seed = seed;
-    return drawn;
-  };
-  c.at("B") = of_each(c.at("B"), groups);
-  c.buffers.push_back(scales("SFA", s.m, 3));
-  c.buffers.push_back(of_each(scales("SFB", pieces(s.n, N), 4), groups));
-  launch::Expectation& e = c.expectations.front();
-  e.sfa = "SFA", e.sfb = "SFB";
-  e.block = K;
-  return c;
-}
-
-}  // namespace
-
 launch::Contract gemm_e4m3_grouped_problem(const Kernel& kernel, const Sizes& sizes) {
-  const GemmSizes s = gemm_sizes(sizes, k_multiple);
+  const GemmSizes s = gemm_sizes(sizes, scaled_k_multiple);
   const std::uint64_t groups = groups_of(sizes), row_tiles = most_row_tiles(s.m, groups, M);
-  launch::Contract c = grouped_buffers(s, groups);
-  add_workspace(c, "ends", isa::ScalarType::u32, groups, launch::Init::Kind::values).init.values = ends_of(s.m, groups);
-  c.expectations.front().groups = "ends";
+  launch::Contract c = fp8_grouped_buffers(s, groups);
   const launch::Dim3 grid = persistent_grid(sizes, row_tiles * pieces(s.n, N), 1);
   launch_kernel(c, kernel, grouped_list, grid, "A"_arg = GlobalTensor{"A", s.m, s.k},
                 "B"_arg = batched_map(tensor_map<BTile>({"B", s.n, s.k}), groups), "SFA"_arg = "SFA", "SFB"_arg = "SFB",
@@ -191,13 +165,9 @@ launch::Contract gemm_e4m3_grouped_problem(const Kernel& kernel, const Sizes& si
 }
 
 launch::Contract gemm_e4m3_masked_problem(const Kernel& kernel, const Sizes& sizes) {
-  const GemmSizes s = gemm_sizes(sizes, k_multiple);
+  const GemmSizes s = gemm_sizes(sizes, scaled_k_multiple);
   const std::uint64_t groups = groups_of(sizes);
-  launch::Contract c = grouped_buffers(s, groups);
-  for (const char* rows : {"A", "D", "SFA"}) c.at(rows) = of_each(c.at(rows), groups);
-  add_workspace(c, "lengths", isa::ScalarType::u32, groups, launch::Init::Kind::values).init.values =
-      lengths_of(s.m, groups);
-  c.expectations.front().lengths = "lengths";
+  launch::Contract c = fp8_masked_buffers(s, groups);
   launch_kernel(c, kernel, masked_list, masked_grid(s, groups, M, N),
                 "A"_arg = batched_map(tensor_map<ATile>({"A", s.m, s.k}), groups),
                 "B"_arg = batched_map(tensor_map<BTile>({"B", s.n, s.k}), groups), "SFA"_arg = "SFA", "SFB"_arg = "SFB",

@@ -168,9 +168,8 @@ launch::Contract gemm_grouped_problem(const Kernel& kernel, const Sizes& sizes) 
   const launch::Dim3 grid = persistent_grid(sizes, row_tiles * pieces(s.n, N), 1);
   launch::Contract c = gemm_buffers(s);
   c.at("B").shape = {groups, s.n, s.k};
-  add_workspace(c, "ends", isa::ScalarType::u32, groups, launch::Init::Kind::values).init.values = ends_of(s.m, groups);
+  add_ends(c, s.m, groups);
   add_workspace(c, "maps", isa::ScalarType::u8, grid.x * groups * isa::tensor_map_bytes);
-  c.expectations.front().groups = "ends";
   launch_kernel(c, kernel, parameter_list, grid, "A"_arg = "A",
                 "B"_arg = batched_map(tensor_map<BTile>({"B", s.n, s.k}), groups), "D"_arg = "D", "ends"_arg = "ends",
                 "groups"_arg = groups, "row_tiles"_arg = row_tiles, "n"_arg = s.n, "k"_arg = s.k,
@@ -190,9 +189,7 @@ launch::Contract gemm_masked_problem(const Kernel& kernel, const Sizes& sizes) {
   const std::uint64_t groups = groups_of(sizes);
   launch::Contract c = gemm_buffers(s);
   for (launch::Buffer& b : c.buffers) b = of_each(b, groups);
-  add_workspace(c, "lengths", isa::ScalarType::u32, groups, launch::Init::Kind::values).init.values =
-      lengths_of(s.m, groups);
-  c.expectations.front().lengths = "lengths";
+  add_lengths(c, s.m, groups);
   launch_kernel(c, kernel, masked_parameter_list, masked_grid(s, groups, M, N),
                 "A"_arg = batched_map(tensor_map<ATile>({"A", s.m, s.k}), groups),
                 "B"_arg = batched_map(tensor_map<BTile>({"B", s.n, s.k}), groups), "D"_arg = "D",

@@ -8,7 +8,7 @@
 // one of a group row by row.
 #include "kernels/by_hand.hpp"
 
-#include "kernels/groups.hpp"
+#include "kernels/group_list.hpp"
 #include "kernels/register_block.hpp"
 
 namespace kiln::kernels {
@@ -17,7 +17,7 @@ using namespace kiln::dsl;
 
 namespace {
 
-constexpr int M = 128, N = 256, K = 64, stages = 4, together = 8;
+constexpr int M = 128, N = 256, K = 64, stages = 4;
 constexpr int a = 0, b = 1;           // places in a slot
 
 using ATile = SharedTile<bf16, M, K, K_major, swizzle_128B>;
@@ -38,41 +38,6 @@ constexpr auto parameter_list =
                "rows"_arg.is<Pointer<bf16>>(), "tiles"_arg.is<Pointer<u32>>(), "count"_arg.is<Pointer<u32>>(),
                "n"_arg.is<u32>(), "k_blocks"_arg.is<u32>());
 
-// The list: of each row of tiles its first row of A and D, how many rows of its group there are from there on, and the
-// group.
-constexpr int entry_words = 3;
-
-struct GroupedTile {
-  U32 first, rows, group;
-  U32 col;  // of its first element
-};
-
-// The tiles of a CTA: every n-th of all, in bands of rows of tiles, column by column.
-struct GroupedTiles {
-  Pointer<u32> list, count;
-  U32 columns, first, step;
-
-  template <class S, class Body>
-  void each(S& scope, const Body& body) const {
-    const U32 rows = scope.ld_global(count.address());
-    const StaticTiles all{rows, columns, first, step, (rows * columns + (step - 1) - first) / step, together};
-    scope.loop(all, [&](TilePlace at) {
-      const auto word = [&](int i) { return scope.ld_global(list.at(widen(at.row * entry_words + i))); };
-      body(GroupedTile{word(0), word(1), word(2), at.column * N});
-    });
-  }
-};
-
-// Brings some rows of a block of 64 from shared memory to D, two threads a row.
-void store_rows_of_block(Warpgroup& g, const Shared<DTile>& from, const Pointer<bf16>& d, const U32& n, const U32& row,
-                         const U32& rows, const U32& col) {
-  constexpr int part = DTile::cols / 2;
-  const U32 own = g.row() / 2, in_block = g.row() % 2 * part, first = col + in_block;
-  const auto values = g.load_row<part>(from, own, in_block);
-  const U32 left = select(first < n, n - first, 0);
-  g.store_global(d.at(multiply_wide(row + own, n) + widen(first)), values, left, own < rows);
-}
-
 }  // namespace
 
 Kernel gemm_grouped_wgmma(Target target, const Sizes&) {
@@ -82,14 +47,14 @@ Kernel gemm_grouped_wgmma(Target target, const Sizes&) {
   const U32 n = given["n"_arg], k_blocks = given["k_blocks"_arg];
   const std::array outs{gemm.store_ring<2, DTile>("out_0"), gemm.store_ring<2, DTile>("out_1")};
   AnyRing in = gemm.ring("in", stages, {ATile::shape.part(), BTile::shape.part()});
-  const GroupedTiles tiles{given["tiles"_arg], given["count"_arg], gemm.ceil_div(n, N), gemm.ctaid.x, gemm.nctaid.x};
+  const ListedTiles tiles{given["tiles"_arg], given["count"_arg], gemm.ceil_div(n, N), gemm.ctaid.x, gemm.nctaid.x};
 
   for (int which : {0, 1}) {
     const auto multiply = [&](Warpgroup& g) {
       AnyRing slots = in.by_mmas();
       StoreRing<2, DTile> out = outs[std::size_t(which)];
       RegisterSums sums(g, mma, which, 1);
-      tiles.each(g, [&](const GroupedTile& tile) {
+      tiles.each(g, [&](const ListedTile& tile) {
         g.loop(k_blocks, [&](U32 i) {
           const AnySlot slot = slots.wait(g);
           sums.multiply(slot.tile(a, ATile::shape), slot.tile(b, BTile::shape), i != 0);
@@ -98,18 +63,10 @@ Kernel gemm_grouped_wgmma(Target target, const Sizes&) {
         sums.finish();
         const U32 row = tile.first + which * DTile::rows;
         const U32 rows = which == 0 ? tile.rows : select(tile.rows > DTile::rows, tile.rows - DTile::rows, 0);
-        const Pred whole = rows >= DTile::rows;
-        for (int c = 0; c < N; c += DTile::cols) {
-          const auto block = out.acquire(g);
-          store_block(g, block, sums, 0, c);
-          g.fence_proxy_async();
-          g.sync();
-          g.elect([&](Thread t) {
-            t.when(whole, [&] { t.tma_store(given["D"_arg].at(row, tile.col + c), block); });
-            t.commit_stores();  // or of none: the ring counts blocks
-          });
-          store_rows_of_block(g, block, given["rows"_arg], n, row, select(whole, 0, rows), tile.col + c);
-        }
+        const ListedResults<DTile> results{given["D"_arg], given["rows"_arg], n};
+        for (int c = 0; c < N; c += DTile::cols)
+          results.store(g, out, row, rows, tile.column * N + c,
+                        [&](const auto& block) { store_block(g, block, sums, 0, c); });
       });
       g.elect([&](Thread t) { t.wait_stores_read(0); });  // shared memory outlives the copies that read it
     };
@@ -117,11 +74,11 @@ Kernel gemm_grouped_wgmma(Target target, const Sizes&) {
     else gemm.role("multiply_1", warpgroup<1>, multiply);
   }
   gemm.role("load", warp<8>.elect(), [&](Thread t) {
-    tiles.each(t, [&](const GroupedTile& tile) {
+    tiles.each(t, [&](const ListedTile& tile) {
       t.loop(k_blocks, [&](U32 i) {
         const AnySlot slot = in.acquire(t);
         t.tma_load(slot.tile(a, ATile::shape), given["A"_arg].at(tile.first, i * K).any(), slot.full);
-        t.tma_load(BTile::shape.part(), slot.part(b), given["B"_arg].at(i * K, tile.col, tile.group), slot.full);
+        t.tma_load(BTile::shape.part(), slot.part(b), given["B"_arg].at(i * K, tile.column * N, tile.group), slot.full);
       });
     });
   });
@@ -131,20 +88,10 @@ Kernel gemm_grouped_wgmma(Target target, const Sizes&) {
 launch::Contract gemm_grouped_wgmma_problem(const Kernel& kernel, const Sizes& sizes) {
   const GemmSizes s = gemm_sizes(sizes);
   const std::uint64_t groups = groups_of(sizes);
-  const std::vector<double> ends = ends_of(s.m, groups);
-  std::vector<double> tiles;
-  for (std::size_t g = 0; g < ends.size(); ++g)
-    for (double row = g == 0 ? 0 : ends[g - 1]; row < ends[g]; row += M)
-      tiles.insert(tiles.end(), {row, ends[g] - row, double(g)});
-  const std::uint64_t row_tiles = most_row_tiles(s.m, groups, M);
   launch::Contract c = gemm_buffers(s);
   c.at("B").shape = {groups, s.n, s.k};
-  add_workspace(c, "ends", isa::ScalarType::u32, groups, launch::Init::Kind::values).init.values = ends;
-  const double count = double(tiles.size() / entry_words);
-  tiles.resize(row_tiles * entry_words);
-  add_workspace(c, "tiles", isa::ScalarType::u32, tiles.size(), launch::Init::Kind::values).init.values = tiles;
-  add_workspace(c, "count", isa::ScalarType::u32, 1, launch::Init::Kind::values).init.values = {count};
-  c.expectations.front().groups = "ends";
+  add_ends(c, s.m, groups);
+  const std::uint64_t row_tiles = add_group_list(c, s.m, groups, M);
   launch_kernel(c, kernel, parameter_list, persistent_grid(sizes, row_tiles * pieces(s.n, N), 1),
                 "A"_arg = GlobalTensor{"A", s.m, s.k},
                 "B"_arg = batched_map(tensor_map<BTile>({"B", s.n, s.k}), groups),

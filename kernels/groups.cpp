@@ -51,6 +51,17 @@ std::vector<double> lengths_of(std::uint64_t most, std::uint64_t groups) {
   return lengths;
 }
 
+void add_ends(launch::Contract& c, std::uint64_t m, std::uint64_t groups) {
+  add_workspace(c, "ends", isa::ScalarType::u32, groups, launch::Init::Kind::values).init.values = ends_of(m, groups);
+  c.expectations.front().groups = "ends";
+}
+
+void add_lengths(launch::Contract& c, std::uint64_t most, std::uint64_t groups) {
+  add_workspace(c, "lengths", isa::ScalarType::u32, groups, launch::Init::Kind::values).init.values =
+      lengths_of(most, groups);
+  c.expectations.front().lengths = "lengths";
+}
+
 std::uint64_t groups_of(const Sizes& sizes) {
   const std::uint64_t groups = sizes.at("groups");
   if (groups == 0 || groups > most_groups)

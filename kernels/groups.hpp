@@ -43,5 +43,9 @@ launch::Dim3 masked_grid(const GemmSizes&, std::uint64_t groups, int tile_rows, 
 std::vector<double> ends_of(std::uint64_t m, std::uint64_t groups);
 /// How many rows groups have that get smaller one by one, down to none: at most `most`.
 std::vector<double> lengths_of(std::uint64_t most, std::uint64_t groups);
+/// Adds "ends", such a list, by which D is judged.
+void add_ends(launch::Contract&, std::uint64_t m, std::uint64_t groups);
+/// The same of "lengths".
+void add_lengths(launch::Contract&, std::uint64_t most, std::uint64_t groups);
 
 }  // namespace kiln::kernels

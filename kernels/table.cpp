@@ -193,6 +193,11 @@ std::span<const Entry> kernel_table() {
             kernels::gemm_e4m3_grouped_problem},
       Entry{"gemm_e4m3_masked", "the same of each group as many rows as a list says", tcgen05_targets,
             kernels::masked_options(), kernels::gemm_e4m3_masked, kernels::gemm_e4m3_masked_problem},
+      Entry{"gemm_e4m3_grouped_wgmma", "groups of rows as gemm_e4m3_grouped has them, on sm_90a: tile 128x128x128",
+            hopper, kernels::grouped_options(), kernels::gemm_e4m3_grouped_wgmma,
+            kernels::gemm_e4m3_grouped_wgmma_problem},
+      Entry{"gemm_e4m3_masked_wgmma", "the same of each group as many rows as a list says", hopper,
+            kernels::masked_list_options(), kernels::gemm_e4m3_masked_wgmma, kernels::gemm_e4m3_masked_wgmma_problem},
       Entry{"gemm_nvf4_masked", "D[g] = A[g] * B[g]^T in f16: of each group as many rows as a list says, e2m1, ue4m3",
             tcgen05_targets, kernels::masked_options(), kernels::gemm_nvf4_masked, kernels::gemm_nvf4_masked_problem},
   };

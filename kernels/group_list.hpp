@@ -1,0 +1,79 @@
+// Rows in groups, as a list says where each row of tiles lies: what sorts rows by groups knows it. So no role searches,
+// and no tile without rows is multiplied. For kernels on sm_90a whose warpgroups store what they multiply.
+#pragma once
+
+#include "kernels/groups.hpp"
+
+namespace kiln::kernels {
+
+/// A tile of the list.
+struct ListedTile {
+  dsl::U32 first, rows;  // its first row of A and D, and how many rows of its group there are from there on
+  dsl::U32 group;
+  dsl::U32 column;  // of tiles
+};
+
+/// The tiles of a CTA: every `step`-th of all from `first` on, in bands of eight rows of tiles, column by column.
+struct ListedTiles {
+  static constexpr int together = 8;
+  static constexpr int entry_words = 3;  // of a row of tiles: ListedTile's first three
+
+  dsl::Pointer<dsl::u32> list, count;
+  dsl::U32 columns, first, step;
+
+  template <class S, class Body>
+  void each(S& scope, const Body& body) const {
+    const dsl::U32 rows = scope.ld_global(count.address());
+    const dsl::StaticTiles all{rows, columns, first, step, (rows * columns + (step - 1) - first) / step, together};
+    scope.loop(all, [&](dsl::TilePlace at) {
+      const auto word = [&](int i) { return scope.ld_global(list.at(widen(at.row * entry_words + i))); };
+      body(ListedTile{word(0), word(1), word(2), at.column});
+    });
+  }
+};
+
+/// Brings the first `rows` of a block of 64 from shared memory to D, from `row` and `column` on, two threads a row.
+/// `n`: D's columns.
+template <class Tile>
+void store_rows_of_block(dsl::Warpgroup& g, const dsl::Shared<Tile>& from,
+                         const dsl::Pointer<typename Tile::element>& d, const dsl::U32& n, const dsl::U32& row,
+                         const dsl::U32& rows, const dsl::U32& column) {
+  static_assert(Tile::rows == isa::wgmma_m);
+  constexpr int part = Tile::cols / 2;
+  const dsl::U32 own = g.row() / 2, in_block = g.row() % 2 * part, first = column + in_block;
+  const auto values = g.load_row<part>(from, own, in_block);
+  const dsl::U32 left = select(first < n, n - first, 0);
+  g.store_global(d.at(multiply_wide(row + own, n) + widen(first)), values, left, own < rows);
+}
+
+/// How results of listed tiles leave, in blocks of 64 rows: those that are whole in their group by TMA, others row by
+/// row.
+template <class Tile>
+struct ListedResults {
+  dsl::TensorMap<Tile> map;
+  dsl::Pointer<typename Tile::element> d;
+  dsl::U32 n;  // D's columns
+
+  /// From `row` and `column` on, of which the group has `rows` rows more. `write(tile)` writes the block.
+  template <int stages, class Write>
+  void store(dsl::Warpgroup& g, dsl::StoreRing<stages, Tile>& out, const dsl::U32& row, const dsl::U32& rows,
+             const dsl::U32& column, const Write& write) const {
+    const dsl::Pred whole = rows >= Tile::rows;
+    const auto block = out.acquire(g);
+    write(block);
+    g.fence_proxy_async();
+    g.sync();
+    g.elect([&](dsl::Thread t) {
+      t.when(whole, [&] { t.tma_store(map.at(row, column), block); });
+      t.commit_stores();  // or of none: the ring counts blocks
+    });
+    store_rows_of_block(g, block, d, n, row, select(whole, 0, rows), column);
+  }
+};
+
+/// The list of the rows of tiles of groups, which get larger one by one (add_ends), or have room for m rows each
+/// (add_lengths): adds it as "tiles", and as "count" how long it is. Returns how long it may be.
+std::uint64_t add_group_list(launch::Contract&, std::uint64_t m, std::uint64_t groups, int tile_rows);
+std::uint64_t add_masked_list(launch::Contract&, std::uint64_t m, std::uint64_t groups, int tile_rows);
+
+}  // namespace kiln::kernels
