@@ -24,11 +24,33 @@ struct ListedTiles {
   template <class S, class Body>
   void each(S& scope, const Body& body) const {
     const dsl::U32 rows = scope.ld_global(count.address());
-    const dsl::StaticTiles all{rows, columns, first, step, (rows * columns + (step - 1) - first) / step, together};
-    scope.loop(all, [&](dsl::TilePlace at) {
-      const auto word = [&](int i) { return scope.ld_global(list.at(widen(at.row * entry_words + i))); };
-      body(ListedTile{word(0), word(1), word(2), at.column});
+    each_of(scope, rows, (rows * columns + (step - 1) - first) / step, body);
+  }
+
+  /// The same, but where the last round has tiles for half of the CTAs or fewer, two take half of the columns of each:
+  /// `half(tile, which)`, once at most and last. They need half of the round's time.
+  template <class S, class Body, class HalfBody>
+  void each(S& scope, const Body& body, const HalfBody& half) const {
+    const dsl::U32 rows = scope.ld_global(count.address()), all = rows * columns, rounds = all / step;
+    const dsl::U32 left = all - rounds * step, halves = select(left * 2 <= step, left * 2, 0);
+    each_of(scope, rows, rounds + select(halves == 0, select(first < left, 1, 0), 0), body);
+    scope.when(first < halves, [&] {
+      half(listed(scope, schedule(rows, rounds).place(rounds * step + first / 2)), first % 2);
     });
+  }
+
+ private:
+  dsl::StaticTiles schedule(const dsl::U32& rows, const dsl::U32& trips) const {
+    return {rows, columns, first, step, trips, together};
+  }
+  template <class S>
+  ListedTile listed(S& scope, const dsl::TilePlace& at) const {
+    const auto word = [&](int i) { return scope.ld_global(list.at(widen(at.row * entry_words + i))); };
+    return {word(0), word(1), word(2), at.column};
+  }
+  template <class S, class Body>
+  void each_of(S& scope, const dsl::U32& rows, const dsl::U32& trips, const Body& body) const {
+    scope.loop(schedule(rows, trips), [&](dsl::TilePlace at) { body(listed(scope, at)); });
   }
 };
 
@@ -46,6 +68,9 @@ void store_rows_of_block(dsl::Warpgroup& g, const dsl::Shared<Tile>& from,
   g.store_global(d.at(multiply_wide(row + own, n) + widen(first)), values, left, own < rows);
 }
 
+/// The rows of tiles of groups that end there: bands of eight are of as few groups as can be, so that what runs at the
+/// same time reads few groups' B. A group's last band goes to the first one that has room for it, the largest first.
+std::vector<double> group_list(const std::vector<double>& ends, int tile_rows);
 /// Groups that get larger one by one: adds "ends", where they end, "tiles", the list of their rows of tiles, and
 /// "count", how many these are. Returns how many there may be.
 std::uint64_t add_group_list(launch::Contract&, std::uint64_t m, std::uint64_t groups, int tile_rows);

@@ -3,9 +3,9 @@
 //
 // gemm_grouped makes a tensor map of each group's rows. Here there is none: rows of the next group that a tile's box
 // brings too give rows of sums that are not stored. A list says where each row of tiles lies and how many there are:
-// what sorts rows by groups knows it. So no role searches, and no tile without rows is multiplied. Two warpgroups
-// multiply 64 rows of a tile each and store them out of their registers: blocks that lie in their group by TMA, the last
-// one of a group row by row.
+// what sorts rows by groups knows it. So no role searches, and no tile without rows is multiplied; a last round for few
+// CTAs is of halves of tiles. Two warpgroups multiply 64 rows of a tile each and store them out of their registers:
+// blocks that lie in their group by TMA, the last one of a group row by row.
 #include "kernels/by_hand.hpp"
 
 #include "kernels/group_list.hpp"
@@ -18,10 +18,11 @@ using namespace kiln::dsl;
 namespace {
 
 constexpr int M = 128, N = 256, K = 64, stages = 4;
-constexpr int a = 0, b = 1;           // places in a slot
+constexpr int a = 0, b = 1;  // places in a slot; after b the other half of its rows
 
 using ATile = SharedTile<bf16, M, K, K_major, swizzle_128B>;
 using BTile = SharedTile<bf16, N, K, K_major, swizzle_128B>;
+using BHalf = SharedTile<bf16, N / 2, K, K_major, swizzle_128B>;  // what a copy brings
 using DTile = SharedTile<bf16, isa::wgmma_m, 64, K_major, swizzle_128B>;
 
 constexpr MmaSpec mma = [] {
@@ -46,7 +47,7 @@ Kernel gemm_grouped_wgmma(Target target, const Sizes&) {
   const auto given = declare(gemm, parameter_list);
   const U32 n = given["n"_arg], k_blocks = given["k_blocks"_arg];
   const std::array outs{gemm.store_ring<2, DTile>("out_0"), gemm.store_ring<2, DTile>("out_1")};
-  AnyRing in = gemm.ring("in", stages, {ATile::shape.part(), BTile::shape.part()});
+  AnyRing in = gemm.ring("in", stages, {ATile::shape.part(), BHalf::shape.part(), BHalf::shape.part()});
   const ListedTiles tiles{given["tiles"_arg], given["count"_arg], gemm.ceil_div(n, N), gemm.ctaid.x, gemm.nctaid.x};
 
   for (int which : {0, 1}) {
@@ -54,41 +55,52 @@ Kernel gemm_grouped_wgmma(Target target, const Sizes&) {
       AnyRing slots = in.by_mmas();
       StoreRing<2, DTile> out = outs[std::size_t(which)];
       RegisterSums sums(g, mma, which, 1);
-      tiles.each(g, [&](const ListedTile& tile) {
+      const auto work = [&](const ListedTile& tile, const U32& column, const TileShape& b_tile) {
         g.loop(k_blocks, [&](U32 i) {
           const AnySlot slot = slots.wait(g);
-          sums.multiply(slot.tile(a, ATile::shape), slot.tile(b, BTile::shape), i != 0);
+          sums.multiply(slot.tile(a, ATile::shape), slot.tile(b, b_tile), i != 0);
           sums.commit(slot.empty);
         });
         sums.finish();
         const U32 row = tile.first + which * DTile::rows;
         const U32 rows = which == 0 ? tile.rows : select(tile.rows > DTile::rows, tile.rows - DTile::rows, 0);
         const Pred whole = rows >= DTile::rows;
-        for (int c = 0; c < N; c += DTile::cols) {
+        for (int c = 0; c < b_tile.rows; c += DTile::cols) {
           const auto block = out.acquire(g);
           store_block(g, block, sums, 0, c);
           g.fence_proxy_async();
           g.sync();
           g.elect([&](Thread t) {
-            t.when(whole, [&] { t.tma_store(given["D"_arg].at(row, tile.column * N + c), block); });
+            t.when(whole, [&] { t.tma_store(given["D"_arg].at(row, column + c), block); });
             t.commit_stores();  // or of none: the ring counts blocks
           });
-          store_rows_of_block(g, block, given["rows"_arg], n, row, select(whole, 0, rows), tile.column * N + c);
+          store_rows_of_block(g, block, given["rows"_arg], n, row, select(whole, 0, rows), column + c);
         }
-      });
+      };
+      tiles.each(
+          g, [&](const ListedTile& tile) { work(tile, tile.column * N, BTile::shape); },
+          [&](const ListedTile& tile, const U32& half) {
+            work(tile, tile.column * N + half * BHalf::rows, BHalf::shape);
+          });
       g.elect([&](Thread t) { t.wait_stores_read(0); });  // shared memory outlives the copies that read it
     };
     if (which == 0) gemm.role("multiply_0", warpgroup<0>, multiply);
     else gemm.role("multiply_1", warpgroup<1>, multiply);
   }
   gemm.role("load", warp<8>.elect(), [&](Thread t) {
-    tiles.each(t, [&](const ListedTile& tile) {
+    const auto work = [&](const ListedTile& tile, const U32& column, const std::vector<int>& parts) {
       t.loop(k_blocks, [&](U32 i) {
-        const AnySlot slot = in.acquire(t);
+        const AnySlot slot = in.acquire(t, parts);
         t.tma_load(slot.tile(a, ATile::shape), given["A"_arg].at(tile.first, i * K).any(), slot.full);
-        t.tma_load(BTile::shape.part(), slot.part(b), given["B"_arg].at(i * K, tile.column * N, tile.group), slot.full);
+        for (int part : parts)
+          if (part != a)
+            t.tma_load(BHalf::shape.part(), slot.part(part),
+                       given["B"_arg].at(i * K, column + (part - b) * BHalf::rows, tile.group), slot.full);
       });
-    });
+    };
+    tiles.each(
+        t, [&](const ListedTile& tile) { work(tile, tile.column * N, {a, b, b + 1}); },
+        [&](const ListedTile& tile, const U32& half) { work(tile, tile.column * N + half * BHalf::rows, {a, b}); });
   });
   return gemm.build();
 }
@@ -102,7 +114,7 @@ launch::Contract gemm_grouped_wgmma_problem(const Kernel& kernel, const Sizes& s
   c.expectations.front().groups = "ends";
   launch_kernel(c, kernel, parameter_list, persistent_grid(sizes, row_tiles * pieces(s.n, N), 1),
                 "A"_arg = GlobalTensor{"A", s.m, s.k},
-                "B"_arg = batched_map(tensor_map<BTile>({"B", s.n, s.k}), groups),
+                "B"_arg = batched_map(tensor_map<BHalf>({"B", s.n, s.k}), groups),
                 "D"_arg = GlobalTensor{"D", s.m, s.n}, "rows"_arg = "D", "tiles"_arg = "tiles", "count"_arg = "count",
                 "n"_arg = s.n, "k_blocks"_arg = pieces(s.k, K));
   return c;
