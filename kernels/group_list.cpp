@@ -14,13 +14,13 @@ using RowTiles = std::vector<RowTile>;
 
 }  // namespace
 
-std::vector<double> group_list(const std::vector<double>& ends, int tile_rows) {
+std::vector<double> group_list(const std::vector<GroupRows>& groups, int tile_rows) {
   constexpr std::size_t most = ListedTiles::together;
   std::vector<RowTiles> bands, rests;
-  for (std::size_t g = 0; g < ends.size(); ++g) {
+  for (std::size_t g = 0; g < groups.size(); ++g) {
     RowTiles rest;
-    for (double row = g == 0 ? 0 : ends[g - 1]; row < ends[g]; row += tile_rows) {
-      rest.push_back({row, ends[g] - row, double(g)});
+    for (double row = 0; row < groups[g].rows; row += tile_rows) {
+      rest.push_back({groups[g].first + row, groups[g].rows - row, double(g)});
       if (rest.size() == most) bands.push_back(std::exchange(rest, {}));
     }
     if (!rest.empty()) rests.push_back(std::move(rest));
@@ -40,18 +40,39 @@ std::vector<double> group_list(const std::vector<double>& ends, int tile_rows) {
   return list;
 }
 
-std::uint64_t add_group_list(launch::Contract& c, std::uint64_t m, std::uint64_t groups, int tile_rows) {
-  const std::vector<double> ends = ends_of(m, groups);
-  std::vector<double> tiles = group_list(ends, tile_rows);
-  const std::uint64_t row_tiles = most_row_tiles(m, groups, tile_rows);
+namespace {
+
+// "tiles" and "count"; there may be so many rows of tiles.
+void add_list(launch::Contract& c, const std::vector<GroupRows>& groups, std::uint64_t row_tiles, int tile_rows) {
+  std::vector<double> tiles = group_list(groups, tile_rows);
   const double count = double(tiles.size() / ListedTiles::entry_words);
   tiles.resize(row_tiles * ListedTiles::entry_words);
-  const auto add = [&](const char* name, const std::vector<double>& values) {
-    add_workspace(c, name, isa::ScalarType::u32, values.size(), launch::Init::Kind::values).init.values = values;
-  };
-  add("ends", ends);
-  add("tiles", tiles);
-  add("count", {count});
+  add_workspace(c, "tiles", isa::ScalarType::u32, tiles.size(), launch::Init::Kind::values).init.values = tiles;
+  add_workspace(c, "count", isa::ScalarType::u32, 1, launch::Init::Kind::values).init.values = {count};
+}
+
+}  // namespace
+
+std::uint64_t add_group_list(launch::Contract& c, std::uint64_t m, std::uint64_t groups, int tile_rows) {
+  const std::vector<double> ends = ends_of(m, groups);
+  std::vector<GroupRows> rows;
+  for (double end : ends) {
+    const double first = rows.empty() ? 0 : rows.back().first + rows.back().rows;
+    rows.push_back({first, end - first});
+  }
+  const std::uint64_t row_tiles = most_row_tiles(m, groups, tile_rows);
+  add_workspace(c, "ends", isa::ScalarType::u32, groups, launch::Init::Kind::values).init.values = ends;
+  add_list(c, rows, row_tiles, tile_rows);
+  return row_tiles;
+}
+
+std::uint64_t add_masked_list(launch::Contract& c, std::uint64_t m, std::uint64_t groups, int tile_rows) {
+  const std::vector<double> lengths = lengths_of(m, groups);
+  std::vector<GroupRows> rows;
+  for (double length : lengths) rows.push_back({double(m * rows.size()), length});
+  const std::uint64_t row_tiles = groups * pieces(m, std::uint64_t(tile_rows));
+  add_workspace(c, "lengths", isa::ScalarType::u32, groups, launch::Init::Kind::values).init.values = lengths;
+  add_list(c, rows, row_tiles, tile_rows);
   return row_tiles;
 }
 

@@ -68,11 +68,18 @@ void store_rows_of_block(dsl::Warpgroup& g, const dsl::Shared<Tile>& from,
   g.store_global(d.at(multiply_wide(row + own, n) + widen(first)), values, left, own < rows);
 }
 
-/// The rows of tiles of groups that end there: bands of eight are of as few groups as can be, so that what runs at the
-/// same time reads few groups' B. A group's last band goes to the first one that has room for it, the largest first.
-std::vector<double> group_list(const std::vector<double>& ends, int tile_rows);
+/// Where a group's rows of A and D lie.
+struct GroupRows {
+  double first, rows;
+};
+/// The groups' rows of tiles: bands of eight are of as few groups as can be, so that what runs at the same time reads few
+/// groups' B. What is left of a group goes to the first band that has room for it, the most rows of tiles first.
+std::vector<double> group_list(const std::vector<GroupRows>& groups, int tile_rows);
+
 /// Groups that get larger one by one: adds "ends", where they end, "tiles", the list of their rows of tiles, and
 /// "count", how many these are. Returns how many there may be.
 std::uint64_t add_group_list(launch::Contract&, std::uint64_t m, std::uint64_t groups, int tile_rows);
+/// The same of groups that have room for `m` rows each and get smaller one by one: "lengths", how many rows they have.
+std::uint64_t add_masked_list(launch::Contract&, std::uint64_t m, std::uint64_t groups, int tile_rows);
 
 }  // namespace kiln::kernels

@@ -39,10 +39,8 @@ constexpr auto parameter_list =
                "rows"_arg.is<Pointer<bf16>>(), "tiles"_arg.is<Pointer<u32>>(), "count"_arg.is<Pointer<u32>>(),
                "n"_arg.is<u32>(), "k_blocks"_arg.is<u32>());
 
-}  // namespace
-
-Kernel gemm_grouped_wgmma(Target target, const Sizes&) {
-  KernelBuilder gemm("gemm_grouped_wgmma", target, warps<9>);
+Kernel listed(const char* name, Target target) {
+  KernelBuilder gemm(name, target, warps<9>);
   gemm.minnctapersm(1);  // its ring takes the shared memory of an SM
   const auto given = declare(gemm, parameter_list);
   const U32 n = given["n"_arg], k_blocks = given["k_blocks"_arg];
@@ -105,6 +103,21 @@ Kernel gemm_grouped_wgmma(Target target, const Sizes&) {
   return gemm.build();
 }
 
+// A launch for so many rows of tiles at most. A and D have `rows` rows, of all groups.
+void launch_listed(launch::Contract& c, const Kernel& kernel, const Sizes& sizes, std::uint64_t rows,
+                   std::uint64_t row_tiles) {
+  const GemmSizes s = gemm_sizes(sizes);
+  launch_kernel(c, kernel, parameter_list, persistent_grid(sizes, row_tiles * pieces(s.n, N), 1),
+                "A"_arg = GlobalTensor{"A", rows, s.k},
+                "B"_arg = batched_map(tensor_map<BHalf>({"B", s.n, s.k}), groups_of(sizes)),
+                "D"_arg = GlobalTensor{"D", rows, s.n}, "rows"_arg = "D", "tiles"_arg = "tiles", "count"_arg = "count",
+                "n"_arg = s.n, "k_blocks"_arg = pieces(s.k, K));
+}
+
+}  // namespace
+
+Kernel gemm_grouped_wgmma(Target target, const Sizes&) { return listed("gemm_grouped_wgmma", target); }
+
 launch::Contract gemm_grouped_wgmma_problem(const Kernel& kernel, const Sizes& sizes) {
   const GemmSizes s = gemm_sizes(sizes);
   const std::uint64_t groups = groups_of(sizes);
@@ -112,12 +125,27 @@ launch::Contract gemm_grouped_wgmma_problem(const Kernel& kernel, const Sizes& s
   c.at("B").shape = {groups, s.n, s.k};
   const std::uint64_t row_tiles = add_group_list(c, s.m, groups, M);
   c.expectations.front().groups = "ends";
-  launch_kernel(c, kernel, parameter_list, persistent_grid(sizes, row_tiles * pieces(s.n, N), 1),
-                "A"_arg = GlobalTensor{"A", s.m, s.k},
-                "B"_arg = batched_map(tensor_map<BHalf>({"B", s.n, s.k}), groups),
-                "D"_arg = GlobalTensor{"D", s.m, s.n}, "rows"_arg = "D", "tiles"_arg = "tiles", "count"_arg = "count",
-                "n"_arg = s.n, "k_blocks"_arg = pieces(s.k, K));
+  launch_listed(c, kernel, sizes, s.m, row_tiles);
   return c;
+}
+
+Kernel gemm_masked_wgmma(Target target, const Sizes&) { return listed("gemm_masked_wgmma", target); }
+
+launch::Contract gemm_masked_wgmma_problem(const Kernel& kernel, const Sizes& sizes) {
+  const GemmSizes s = gemm_sizes(sizes);
+  const std::uint64_t groups = groups_of(sizes);
+  launch::Contract c = gemm_buffers(s);
+  for (launch::Buffer& b : c.buffers) b = of_each(b, groups);
+  const std::uint64_t row_tiles = add_masked_list(c, s.m, groups, M);
+  c.expectations.front().lengths = "lengths";
+  launch_listed(c, kernel, sizes, groups * s.m, row_tiles);
+  return c;
+}
+
+std::span<const SizeOption> masked_wgmma_options() {
+  static const auto masked = masked_options();
+  static const std::array options{masked[0], masked[1], masked[2], masked[3], grouped_options().back()};
+  return options;
 }
 
 }  // namespace kiln::kernels
