@@ -1,11 +1,19 @@
 #include "dsl/register_sums.hpp"
 
+#include <algorithm>
+
 #include "dsl/operands.hpp"
 #include "dsl/wgmma.hpp"
 #include "ptx/diag/error.hpp"
 #include "ptx/rules/wgmma.hpp"
 
 namespace kiln::dsl {
+
+namespace {
+
+constexpr int registers_of_eight = 4;  // of a lane, in 8 columns
+
+}  // namespace
 
 RegisterSums::RegisterSums(Warpgroup& g, const MmaSpec& mma, int first_block, int blocks, Here at)
     : g_(g), mma_(mma), first_block_(first_block), blocks_(blocks) {
@@ -29,12 +37,16 @@ void RegisterSums::multiply(const AnyShared& a, const AnyShared& b, const Enable
     return use(r, matrix_descriptor(slice.address, core.descriptor_word(slice.shape.descriptor()),
                                     slice.offset + more_bytes, at), at);
   };
+  // In a pair the tile is this CTA's part of B.
+  const bool in_pairs = g_.role().kernel->group == isa::CtaGroup::two;
+  const int columns = in_pairs ? mma_.N() : std::min(mma_.N(), b.shape.rows);
   r.emit("wgmma.fence.sync.aligned", {}, at);
   for (int step = 0; step * mma_.K() < b.shape.cols; ++step)
     for (int i = 0; i < blocks_; ++i) {
       const int rows = (first_block_ + i) * isa::wgmma_m;
       const EnableInputD p = step == 0 ? more : accumulate(true, at);
-      issue_wgmma(r, mma_.form, mma_.shape, mma_.N(), sums_[std::size_t(i)],
+      const auto first = sums_[std::size_t(i)].begin();
+      issue_wgmma(r, mma_.form, mma_.shape, columns, {first, first + columns / 8 * registers_of_eight},
                   {descriptor(a.k_slice(step * mma_.a_k(), at), a.shape.row_offset(rows)),
                    descriptor(b.k_slice(step * mma_.K(), at), 0), p.operand},
                   at);
@@ -54,10 +66,9 @@ void RegisterSums::finish(Here at) {
 AnyRegisters RegisterSums::columns(int block, int first, int count, Here at) const {
   Recorder& r = g_.recorder();
   r.require(rules::tmem_range(first, count, mma_.N()), at);
-  constexpr int of_eight = 4;  // registers of a lane in 8 columns
-  const auto begin = sums_[std::size_t(block)].begin() + first / 8 * of_eight;
+  const auto begin = sums_[std::size_t(block)].begin() + first / 8 * registers_of_eight;
   const ElementType element = mma_.shape.d == ScalarType::s32 ? element_type<s32> : element_type<f32>;
-  return {r, element, {begin, begin + count / 8 * of_eight}, LdState::ready};
+  return {r, element, {begin, begin + count / 8 * registers_of_eight}, LdState::ready};
 }
 
 // Lane l has two neighbours of each eight columns in rows l / 4 and 8 below. Of a row of 128 bytes the swizzle

@@ -23,7 +23,8 @@ class RegisterSums {
   RegisterSums(Warpgroup& g, const MmaSpec& mma, int first_block, int blocks, Here at = {});
 
   int blocks() const { return blocks_; }
-  /// Adds the products of a slot's tiles, or where `more` is false begins with them.
+  /// Adds the products of a slot's tiles, or where `more` is false begins with them. Where `b` has fewer rows than the
+  /// MMA has columns, these are the sums' first columns.
   void multiply(const AnyShared& a, const AnyShared& b, const EnableInputD& more, Here at = {});
   void multiply(const AnyShared& a, const AnyShared& b, const Pred& more, Here at = {}) {
     multiply(a, b, accumulate(more, at), at);

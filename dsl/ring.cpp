@@ -164,10 +164,21 @@ int bytes_of(const std::vector<int>& of_part, const std::vector<int>& parts) {
 
 }  // namespace
 
+namespace {
+
+// The role fills these parts, in some slots or in all.
+void fills(RingUse& use, const RingState& ring, const std::vector<int>& parts) {
+  use.parts.insert(use.parts.end(), parts.begin(), parts.end());
+  if (parts.empty())
+    for (int part = 0; part < int(ring.offsets.size()); ++part) use.parts.push_back(part);
+}
+
+}  // namespace
+
 SlotPlace slot_to_fill(Thread t, RingState& ring, const RingTurn& turn, const std::vector<int>& parts, Here at) {
   const int bytes = bytes_of(ring.transaction_bytes, parts), peer_bytes = bytes_of(ring.peer_bytes, parts);
   SlotPlace place = next_slot(t, ring, RingSide::producer, turn, at);
-  ring.producers[t.recorder().role_key()].parts = parts;
+  fills(ring.producers[t.recorder().role_key()], ring, parts);
   wait_until_empty(t, ring, place, at);
   if (!ring.is_leader) {
     t.expect_tx(place.full, bytes + peer_bytes, at);
@@ -183,7 +194,7 @@ SlotPlace slot_to_fill(Thread t, RingState& ring, const RingTurn& turn, const st
 SlotPlace slot_to_store(Warpgroup& g, RingState& ring, const RingTurn& turn, const std::vector<int>& parts, Here at) {
   SlotPlace place = next_slot(g, ring, RingSide::producer, turn, at);
   RingUse& use = ring.producers[g.recorder().role_key()];
-  use.parts = parts;
+  fills(use, ring, parts);
   use.by_threads = true;
   wait_until_empty(g, ring, place, at);
   return place;

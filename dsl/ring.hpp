@@ -97,7 +97,7 @@ class AnyRing {
   }
 
   /// The next slot to fill: waits until it is empty and announces its bytes on `full`; where several roles fill each
-  /// slot, those of `parts`.
+  /// slot, or this one needs but some parts of it, those of `parts`.
   [[nodiscard]] AnySlot acquire(const Thread& t, const std::vector<int>& parts = {}, Here at = {}) {
     return {slot_to_fill(t, *state_, turn_, parts, at), *state_};
   }

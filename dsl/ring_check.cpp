@@ -43,7 +43,7 @@ std::string mistake_in_parts(const RingState& ring) {
   std::vector<int> filled(ring.offsets.size());
   for (const auto& [role, use] : ring.producers)
     for (int part = 0; part < int(filled.size()); ++part)
-      filled[std::size_t(part)] += use.parts.empty() || std::count(use.parts.begin(), use.parts.end(), part) > 0;
+      filled[std::size_t(part)] += std::count(use.parts.begin(), use.parts.end(), part) > 0;
   for (std::size_t part = 0; part < filled.size(); ++part) {
     const std::string which = "part " + std::to_string(part) + " of each slot of " + ring.what();
     if (filled[part] == 0) return "no role fills " + which;

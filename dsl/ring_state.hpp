@@ -25,11 +25,11 @@ struct RingTurn {
   bool takes_all() const { return of == 1 && !by_warp; }
 };
 
-/// A role of a ring: its turn and, where several roles fill each slot, the parts that it fills.
+/// A role of a ring: its turn and, where it fills slots, the parts that it fills in some of them or in all.
 struct RingUse {
   RingTurn turn{};
-  std::vector<int> parts{};  // empty: all
-  bool by_threads = false;   // it fills slots by stores
+  std::vector<int> parts{};
+  bool by_threads = false;  // it fills slots by stores
 
   bool takes_turns() const { return !turn.takes_all(); }
 };

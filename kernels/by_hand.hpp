@@ -94,6 +94,10 @@ std::span<const dsl::SizeOption> masked_options();
 dsl::Kernel gemm_masked(isa::Target, const dsl::Sizes&);
 /// Groups that get smaller one by one, the last of which, of several, has no rows.
 launch::Contract gemm_masked_problem(const dsl::Kernel&, const dsl::Sizes&);
+/// The same by the kernel of gemm_grouped_wgmma: a list says where rows are. The option --ctas too.
+std::span<const dsl::SizeOption> masked_wgmma_options();
+dsl::Kernel gemm_masked_wgmma(isa::Target, const dsl::Sizes&);
+launch::Contract gemm_masked_wgmma_problem(const dsl::Kernel&, const dsl::Sizes&);
 
 /// An RMSNorm and the product after it: rows of A * B^T divided by the root of the mean square of A's row and 1e-5.
 dsl::Kernel gemm_bf16_norm(isa::Target, const dsl::Sizes&);
@@ -122,8 +126,6 @@ dsl::Kernel gemm_e4m3_grouped(isa::Target, const dsl::Sizes&);
 launch::Contract gemm_e4m3_grouped_problem(const dsl::Kernel&, const dsl::Sizes&);
 dsl::Kernel gemm_e4m3_masked(isa::Target, const dsl::Sizes&);
 launch::Contract gemm_e4m3_masked_problem(const dsl::Kernel&, const dsl::Sizes&);
-/// --m as masked_options has it, and --ctas: of persistent kernels.
-std::span<const dsl::SizeOption> masked_list_options();
 /// Both on sm_90a, by a list of rows of tiles.
 dsl::Kernel gemm_e4m3_grouped_wgmma(isa::Target, const dsl::Sizes&);
 launch::Contract gemm_e4m3_grouped_wgmma_problem(const dsl::Kernel&, const dsl::Sizes&);

@@ -24,11 +24,33 @@ struct ListedTiles {
   template <class S, class Body>
   void each(S& scope, const Body& body) const {
     const dsl::U32 rows = scope.ld_global(count.address());
-    const dsl::StaticTiles all{rows, columns, first, step, (rows * columns + (step - 1) - first) / step, together};
-    scope.loop(all, [&](dsl::TilePlace at) {
-      const auto word = [&](int i) { return scope.ld_global(list.at(widen(at.row * entry_words + i))); };
-      body(ListedTile{word(0), word(1), word(2), at.column});
+    each_of(scope, rows, (rows * columns + (step - 1) - first) / step, body);
+  }
+
+  /// The same, but where the last round has tiles for half of the CTAs or fewer, two take half of the columns of each:
+  /// `half(tile, which)`, once at most and last. They need half of the round's time.
+  template <class S, class Body, class HalfBody>
+  void each(S& scope, const Body& body, const HalfBody& half) const {
+    const dsl::U32 rows = scope.ld_global(count.address()), all = rows * columns, rounds = all / step;
+    const dsl::U32 left = all - rounds * step, halves = select(left * 2 <= step, left * 2, 0);
+    each_of(scope, rows, rounds + select(halves == 0, select(first < left, 1, 0), 0), body);
+    scope.when(first < halves, [&] {
+      half(listed(scope, schedule(rows, rounds).place(rounds * step + first / 2)), first % 2);
     });
+  }
+
+ private:
+  dsl::StaticTiles schedule(const dsl::U32& rows, const dsl::U32& trips) const {
+    return {rows, columns, first, step, trips, together};
+  }
+  template <class S>
+  ListedTile listed(S& scope, const dsl::TilePlace& at) const {
+    const auto word = [&](int i) { return scope.ld_global(list.at(widen(at.row * entry_words + i))); };
+    return {word(0), word(1), word(2), at.column};
+  }
+  template <class S, class Body>
+  void each_of(S& scope, const dsl::U32& rows, const dsl::U32& trips, const Body& body) const {
+    scope.loop(schedule(rows, trips), [&](dsl::TilePlace at) { body(listed(scope, at)); });
   }
 };
 
@@ -71,8 +93,16 @@ struct ListedResults {
   }
 };
 
-/// The list of the rows of tiles of groups, which get larger one by one (add_ends), or have room for m rows each
-/// (add_lengths): adds it as "tiles", and as "count" how long it is. Returns how long it may be.
+/// Where a group's rows of A and D lie.
+struct GroupRows {
+  double first, rows;
+};
+/// The groups' rows of tiles: bands of eight are of as few groups as can be, so that what runs at the same time reads few
+/// groups' B. What is left of a group goes to the first band that has room for it, the most rows of tiles first.
+std::vector<double> group_list(const std::vector<GroupRows>& groups, int tile_rows);
+
+/// The list of groups that get larger one by one (add_ends), or of groups that have room for `m` rows each (add_lengths):
+/// adds it as "tiles", and as "count" how long it is. Returns how long it may be.
 std::uint64_t add_group_list(launch::Contract&, std::uint64_t m, std::uint64_t groups, int tile_rows);
 std::uint64_t add_masked_list(launch::Contract&, std::uint64_t m, std::uint64_t groups, int tile_rows);
 

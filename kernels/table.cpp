@@ -174,6 +174,8 @@ std::span<const Entry> kernel_table() {
             kernels::grouped_options(), kernels::gemm_grouped_wgmma, kernels::gemm_grouped_wgmma_problem},
       Entry{"gemm_masked", "D[g] = A[g] * B[g]^T, bf16: of each group as many rows as a list says, tile 128x256x64",
             wgmma_targets, kernels::masked_options(), kernels::gemm_masked, kernels::gemm_masked_problem},
+      Entry{"gemm_masked_wgmma", "the same on sm_90a by the kernel of gemm_grouped_wgmma: tile 128x256x64", hopper,
+            kernels::masked_wgmma_options(), kernels::gemm_masked_wgmma, kernels::gemm_masked_wgmma_problem},
       Entry{"gemm_bf16_norm", "D = A * B^T / sqrt(mean square of A's row + 1e-5): bf16 operands, tile 128x256x64",
             wgmma_targets, kernels::persistent_options(), kernels::gemm_bf16_norm, kernels::gemm_bf16_norm_problem},
       Entry{"gemv_nvf4", "D = A * b of a batch in f16: e2m1, a ue4m3 scale for 16 of them, without the tensor core",
@@ -197,7 +199,7 @@ std::span<const Entry> kernel_table() {
             hopper, kernels::grouped_options(), kernels::gemm_e4m3_grouped_wgmma,
             kernels::gemm_e4m3_grouped_wgmma_problem},
       Entry{"gemm_e4m3_masked_wgmma", "the same of each group as many rows as a list says", hopper,
-            kernels::masked_list_options(), kernels::gemm_e4m3_masked_wgmma, kernels::gemm_e4m3_masked_wgmma_problem},
+            kernels::masked_wgmma_options(), kernels::gemm_e4m3_masked_wgmma, kernels::gemm_e4m3_masked_wgmma_problem},
       Entry{"gemm_nvf4_masked", "D[g] = A[g] * B[g]^T in f16: of each group as many rows as a list says, e2m1, ue4m3",
             tcgen05_targets, kernels::masked_options(), kernels::gemm_nvf4_masked, kernels::gemm_nvf4_masked_problem},
   };

@@ -190,6 +190,24 @@ TEST_CASE("warps that read every slot at their own pace arrive each, warps that 
   }
 }
 
+TEST_CASE("a role that leaves parts of some slots out fills all of them, and announces what it copies") {
+  KernelBuilder k("k", sm_100a, warps<8>);
+  auto A = k.param<TensorMap<ATile>>("A");
+  auto B = k.param<TensorMap<BTile>>("B");
+  AnyRing in = k.ring("in", 4, {ATile::part, BTile::part});
+  k.role("load", warp<4>.elect(), [&](Thread t) {
+    for (const std::vector<int>& parts : {std::vector<int>{}, std::vector<int>{0}}) {
+      const AnySlot slot = in.acquire(t, parts);
+      t.tma_load(slot.tile(0, ATile::shape), A.at(0, 0).any(), slot.full);
+      if (parts.empty()) t.tma_load(slot.tile(1, BTile::shape), B.at(0, 0).any(), slot.full);
+    }
+  });
+  k.role("read", warpgroup<0>, [&](Warpgroup& g) { in.release(g, in.wait(g)); });
+  const std::string ptx = text(k);
+  CHECK(has(ptx, ", " + std::to_string(ATile::transaction_bytes + BTile::transaction_bytes) + ";"));
+  CHECK(has(ptx, ", " + std::to_string(ATile::transaction_bytes) + ";"));
+}
+
 TEST_CASE("ring-roles says what to do where several roles fill one ring") {
   SUBCASE("the same parts") {
     Filled f;

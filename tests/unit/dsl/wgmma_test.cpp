@@ -267,6 +267,25 @@ TEST_CASE("sums in registers: a warpgroup multiplies its 64 rows by 256 columns 
   CHECK(count(text, "], 8;") == 4);
 }
 
+TEST_CASE("sums in registers: a tile of fewer rows than the MMA has columns is multiplied to the first of them") {
+  InRegisters g(sm_90a, cta_group_1, 256);
+  g.load();
+  for (const int which : {0, 1})
+    g.k.role("multiply" + std::to_string(which), which == 0 ? warpgroup<0> : warpgroup<1>, [&](Warpgroup& w) {
+      AnyRing own = g.in.by_mmas();
+      RegisterSums sums(w, g.mma, which, 1);
+      TileShape half = g.b_tile;
+      half.rows = 128;
+      w.loop(6, [&](U32 i) {
+        const AnySlot slot = own.wait(w);
+        sums.multiply(slot.tile(0, g.a_tile), slot.tile(1, half), i != 0);
+        sums.commit(slot.empty);
+      });
+      sums.finish();
+    });
+  CHECK(count(g.text(), "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16") == 2 * K / 16);
+}
+
 TEST_CASE("sums in registers: of warpgroups that take runs of slots one gives each back, in a pair to both CTAs") {
   InRegisters one(sm_90a, cta_group_1, 128), pair(sm_90a, cta_group_2, 128);
   one.load(), one.multiply(true);
