@@ -24,6 +24,7 @@ struct Tiling {
   std::uint64_t copied_bytes = 0;  // of them, those that go on to tensor memory: scales, metadata
   std::uint64_t splits = 1;        // parts of K that are summed up apart, and then added
   bool all_add = false;            // by all that have parts, a slice of the tile each; or by the last one
+  bool stream_k = false;           // the tiles that fill no whole round are shared evenly, by parts of their K
   std::uint64_t most_ctas = 0;     // of a persistent kernel; 0: as many as its tiles need
   int rows_together = 0;           // rows of tiles that are walked together; 0: all
   bool launch_control = false;     // running CTAs take tiles over from those that have not started

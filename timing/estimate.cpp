@@ -37,6 +37,8 @@ Deal deal_of(const Tiling& t, const Chip& chip) {
   // Groups that are not resident at once come in a wave of their own.
   const double waves = t.most_ctas ? std::ceil(std::min(launched, d.items) / resident) : 1;
   d.rounds = waves * std::ceil(d.items / (waves * d.groups));
+  // Steps of K are shared evenly: no round is left in part.
+  if (t.stream_k) d.groups = std::min(resident, std::max(1.0, launched)), d.rounds = d.items / d.groups;
   d.blocks = std::ceil(pieces(t.k, std::uint64_t(t.slot_k)) / double(t.splits));
   return d;
 }
@@ -191,9 +193,20 @@ class Epilogue {
 
   /// All of it.
   double cycles() const {
-    if (t_.splits > 1) return partial_sums() + reduction();
+    if (t_.splits > 1) return partial_sums() + reduction(double(t_.splits));
     if (t_.multipliers_store) return out_of_registers() + chip_[FactId::store_latency];
     return t_.stores_by_copy ? by_copies() : by_rows();
+  }
+  /// What CTAs that share the K of the last tiles take to leave a part and to add two, as far as no main loop hides it.
+  double parts(double rounds) const {
+    if (!t_.stream_k || rounds == std::floor(rounds)) return 0;
+    if (!t_.multipliers_store) return rounds < 2 ? partial_sums() + reduction(2) : 2 * before_next();
+    // Of two parts one is left and read. A thread has registers for so many columns on their way.
+    constexpr double columns = 64, waits = 3;
+    const double in_turn = std::ceil(double(t_.columns) / columns) * chip_[FactId::l2_latency];
+    const double left = double(t_.columns) / 4 * warps * 4 * line_cycles();
+    return left + chip_[FactId::fence_wide] + waits * chip_[FactId::l2_latency] +
+           std::max(in_turn, isa::tmem_lanes * double(t_.columns) * 4 / read_rate);
   }
   /// What of it the next tile's MMAs wait for although it has sums of its own.
   double before_next() const {
@@ -207,6 +220,7 @@ class Epilogue {
   static constexpr int warps = 4, store_bytes = 16;
   static constexpr double column_slots = 1.5;  // issue slots of a warp for a column: conversion, address, store
   static constexpr double handed_columns = 32, under_way = 3, hand_over = 150;
+  static constexpr double read_rate = 48;  // bytes a cycle that a warpgroup of an SM reads of parts
 
   double load_chunk(int columns) const {
     if (chip_.core == TensorCore::wgmma) return chip_[FactId::shared_latency] + columns;
@@ -218,8 +232,7 @@ class Epilogue {
   // Each thread has a row, so a store touches a line for each of its lanes.
   double by_rows() const {
     const double stores = double(t_.columns) * t_.d_bits / 8 / store_bytes;
-    const double line = std::max(chip_[FactId::store_line], d_sms_ / chip_[FactId::store_lines_all]);
-    const double lines = stores * isa::tmem_lanes * row_share() * line;
+    const double lines = stores * isa::tmem_lanes * row_share() * line_cycles();
     const double chunks = all_columns() / t_.store_columns;
     const double chunk = load_chunk(t_.store_columns) + t_.store_columns * column_slots;
     return std::max(lines, chunks * chunk) + chunk;
@@ -236,28 +249,29 @@ class Epilogue {
     const double blocks = all_columns() / t_.store_columns * (t_.by_turns ? 2 : 1);
     return blocks * (chip_[FactId::fence_async] + 2 * chip_[FactId::bar_sync] + t_.store_columns * column_slots);
   }
+  double line_cycles() const {
+    return std::max(chip_[FactId::store_line], d_sms_ / chip_[FactId::store_lines_all]);
+  }
   double partial_sums() const {
     constexpr int columns = 32;
-    const double line = std::max(chip_[FactId::store_line], d_sms_ / chip_[FactId::store_lines_all]);
-    const double lines = double(t_.columns) / 4 * warps * 4 * line;
+    const double lines = double(t_.columns) / 4 * warps * 4 * line_cycles();
     return std::max(lines, all_columns() / columns * (load_chunk(columns) + columns * column_slots));
   }
   // The last CTA of a tile, or of a group of its parts, reads the parts, 32 columns of a row at a time; then the last
   // one the groups' sums.
-  double reduction() const {
+  double reduction(double splits) const {
     constexpr int most_in_a_row = 8, columns = 32;
-    constexpr double read_rate = 48;  // bytes a cycle, of one SM's warpgroup
     constexpr double sum_trip = 100;  // cycles of the instructions between a load and the next one
     if (t_.all_add) {
       // Each waits for the last of the others, and asks for it again and again. Of its slice it then reads all parts,
       // four columns of a row at a time, some of them at once.
-      const double splits = double(t_.splits), of_slice = isa::tmem_lanes * double(t_.columns) * 4;
+      const double of_slice = isa::tmem_lanes * double(t_.columns) * 4;
       const double at_once = t_.columns <= 128 ? 16 : 8;
       const double in_turn = std::ceil(double(t_.columns) / 4 / splits) * std::ceil(splits / at_once) *
                              (chip_[FactId::l2_latency] + sum_trip);
       return chip_[FactId::fence_wide] + 5 * chip_[FactId::l2_latency] + of_slice / read_rate + in_turn;
     }
-    const double splits = double(t_.splits), group = splits > most_in_a_row ? std::ceil(std::sqrt(splits)) : splits;
+    const double group = splits > most_in_a_row ? std::ceil(std::sqrt(splits)) : splits;
     const double levels = splits > most_in_a_row ? 2 : 1,
                  read = levels > 1 ? group + std::ceil(splits / group) : splits;
     const double bytes = isa::tmem_lanes * double(t_.columns) * 4;
@@ -293,7 +307,7 @@ Estimate estimate(const Tiling& t, const Chip& chip) {
   const Traffic traffic = traffic_of(t, d, chip);
   const Slot slot(t, d.sms(), traffic, chip), last(t, d.last_sms(), traffic, chip);
   const Epilogue epilogue(t, d, chip);
-  const double store = epilogue.cycles(), first = set_up(t, chip) + slot.fill();
+  const double store = epilogue.cycles(), first = set_up(t, chip) + slot.fill() + epilogue.parts(d.rounds);
   const bool persistent = t.most_ctas > 0 || t.launch_control;
   Estimate e;
   // With slots that follow one another so fast, on the average.
