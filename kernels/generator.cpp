@@ -433,6 +433,8 @@ void Generator::multiply_and_store(Warpgroup& g, int which) {
   const int blocks = mma.a_rows() / isa::wgmma_m, own = takes_turns() ? blocks : 1;
   AnyRing in = takes_turns() ? in_->in_runs(which, 2) : in_->by_mmas();
   RegisterSums sums(g, mma, takes_turns() ? 0 : which, own);
+  std::optional<WarpgroupScratch> scratch;
+  if (streamed_) scratch.emplace(gemm_.warpgroup_scratch());
   Var<U32> parity = g.var(which == 0 ? 1 : 0);  // the first one does not wait for its first turn
   if (takes_turns() && which == 1) in.skip(g, *k_blocks_);
   const auto tile_of = [&](const TilePlace& tile, const BlocksOfK& k) {
@@ -451,14 +453,17 @@ void Generator::multiply_and_store(Warpgroup& g, int which) {
     }
     sums.finish();
     const U32 row = tile.row * mma.M() + *rank_ * mma.a_rows() + (takes_turns() ? 0 : which * isa::wgmma_m);
-    const auto store = [&] { registers_out_(g, which, sums, mma.N(), row, tile.column * mma.N()); };
-    if (!k.tile) return store();
-    Var<U32> is_complete = g.var(select(is_whole(k), 1u, 0u));
-    g.when(is_complete == 0, [&] {
-      const SharedTileOfD shared = streamed_tile(*k.tile, *rank_ * 2 + which, tile.column);
-      is_complete = partials_->add_up(g, sums, shared, streamed_->own() - streamed_->first_of(*k.tile));
+    const U32 col = tile.column * mma.N();
+    if (!k.tile) return registers_out_(g, which, sums, mma.N(), row, col);
+    // What is not complete is stored below the last row, where TMA stores nothing.
+    Var<U32> to = g.var(row);
+    g.when(!is_whole(k), [&] {
+      const SharedTileOfD shared = streamed_tile(*k.tile, *rank_ * 2 + which, col);
+      const U32 part = streamed_->own() - streamed_->first_of(*k.tile);
+      const U32 is_complete = partials_->add_up(g, sums, shared, part, *scratch);
+      to = select(is_complete != 0, row, *m_);
     });
-    g.when(is_complete != 0, store);
+    registers_out_(g, which, sums, mma.N(), to.read(), col);
   };
   if (takes_turns())
     g.loop(tiles_->turn(which, 2), [&](const TilePlace& tile) { tile_of(tile, blocks_of(tile)); });

@@ -100,13 +100,15 @@ class Partials {
   /// Where the sums are in the registers of a warpgroup that multiplies, 64 rows of the tile's: leaves them, adds all
   /// parts where this CTA comes last, and answers whether it does (1). Blocks have those 64 rows, and of the tile's
   /// counters there is one. Of two parts, the one whose CTA finds the other one there is not left.
-  dsl::U32 add_up(dsl::Warpgroup& g, dsl::RegisterSums& sums, const SharedTileOfD& tile, const dsl::U32& part) const {
+  dsl::U32 add_up(dsl::Warpgroup& g, dsl::RegisterSums& sums, const SharedTileOfD& tile, const dsl::U32& part,
+                  const dsl::WarpgroupScratch& scratch) const {
     const dsl::U64 counter = counters_.at(dsl::widen(tile.number));
     const dsl::U32 last = tile.count - 1;
     const dsl::Pred are_two = last == 1;
     auto seen = g.var(0), before = g.var(0);  // by the thread that asks
     g.elect([&](dsl::Thread t) { seen = t.ld_global(counter, dsl::relaxed_gpu); });
-    g.when(!g.bar_red_or(are_two && seen == 1), [&] {
+    const dsl::U32 there = g.warpgroup_reduce<dsl::RedOp::max>(seen.read(), scratch);
+    g.when(!(are_two && there == 1), [&] {
       const dsl::U64 to = lane_sums(g, tile.first + part);
       for (int c = 0; c < columns_; c += lane_columns) {
         const dsl::AnyRegisters four = sums.columns(0, c, lane_columns);
@@ -115,7 +117,7 @@ class Partials {
     });
     g.sync();  // all warps have left their sums
     g.elect([&](dsl::Thread t) { before = t.atom<dsl::RedOp::inc>(counter, last, dsl::acq_rel_gpu); });
-    const dsl::Pred is_last = g.bar_red_or(before >= last);
+    const dsl::Pred is_last = g.warpgroup_reduce<dsl::RedOp::max>(before.read(), scratch) >= last;
     g.when(is_last, [&] {
       // The order of two does not matter: the own one is there.
       g.loop(tile.count, [&](dsl::U32 k) {

@@ -4,8 +4,10 @@
 #include <vector>
 
 #include "kernels/partials.hpp"
+#include "kernels/stream_k.hpp"
 
 using kiln::kernels::PartGroups;
+using kiln::kernels::shared_tiles;
 
 TEST_CASE("few parts are added in a row, many in groups, of which each has a block and counters beside the parts") {
   const PartGroups few(8), many(33);
@@ -34,4 +36,13 @@ TEST_CASE("every part is in one group, no group is empty, and no CTA reads nearl
     for (const int n : parts) CHECK(n > 0);
     if (splits > 8) CHECK(of.of_group + of.groups() <= 2 * splits / 3 + 1);
   }
+}
+
+TEST_CASE("CTAs share the K of the tiles that fill no whole round: all of one, or those of one and a part") {
+  CHECK(shared_tiles(1, 132) == 1);
+  CHECK(shared_tiles(131, 132) == 131);
+  CHECK(shared_tiles(132, 132) == 0);
+  CHECK(shared_tiles(133, 132) == 133);
+  CHECK(shared_tiles(264, 132) == 0);
+  CHECK(shared_tiles(5 * 132 + 7, 132) == 132 + 7);
 }
