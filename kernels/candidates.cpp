@@ -96,9 +96,7 @@ bool shares_enough(const launch::Tiling& t) {
   constexpr std::uint64_t least_blocks = 32;
   const std::uint64_t tiles = pieces(t.m, std::uint64_t(t.rows)) * pieces(t.n, std::uint64_t(t.columns)) * t.matrices;
   const std::uint64_t groups = std::max<std::uint64_t>(1, t.most_ctas / std::uint64_t(t.ctas)), rest = tiles % groups;
-  // Fewer than half of a round share each K in equal parts.
-  const bool is_round = tiles > groups || 2 * tiles > groups;
-  return rest != 0 && is_round && double(rest) < most_full * double(groups) &&
+  return rest != 0 && tiles > groups && double(rest) < most_full * double(groups) &&
          pieces(t.k, std::uint64_t(t.slot_k)) >= least_blocks;
 }
 

@@ -24,7 +24,7 @@ struct TileRow {
 struct BlocksOfK {
   std::optional<U32> part, first;  // where it is one of several
   U32 count;
-  std::optional<U32> tile{};  // its number, where CTAs share what they come to
+  std::optional<U32> shared{};  // where CTAs share the last tiles: the tile's number among these
 
   U32 block(const U32& i) const { return first ? *first + i : i; }
 };
@@ -195,7 +195,7 @@ class Generator {
     if (!streamed_) return scope.loop(*tiles_, tile);
     scope.loop(streamed_->trips(), [&](const U32& trip) {
       const ShareOfTile share = streamed_->share(trip);
-      body(tiles_->place(share.number), BlocksOfK{{}, share.first, share.count, share.number});
+      body(tiles_->place(share.tile), BlocksOfK{{}, share.first, share.count, share.shared});
     });
   }
   void load(Thread& t);
@@ -454,12 +454,12 @@ void Generator::multiply_and_store(Warpgroup& g, int which) {
     sums.finish();
     const U32 row = tile.row * mma.M() + *rank_ * mma.a_rows() + (takes_turns() ? 0 : which * isa::wgmma_m);
     const U32 col = tile.column * mma.N();
-    if (!k.tile) return registers_out_(g, which, sums, mma.N(), row, col);
+    if (!k.shared) return registers_out_(g, which, sums, mma.N(), row, col);
     // What is not complete is stored below the last row, where TMA stores nothing.
     Var<U32> to = g.var(row);
     g.when(!is_whole(k), [&] {
-      const SharedTileOfD shared = streamed_tile(*k.tile, *rank_ * 2 + which, col);
-      const U32 part = streamed_->own() - streamed_->first_of(*k.tile);
+      const SharedTileOfD shared = streamed_tile(*k.shared, *rank_ * 2 + which, col);
+      const U32 part = streamed_->own() - streamed_->first_of(*k.shared);
       const U32 is_complete = partials_->add_up(g, sums, shared, part, *scratch);
       to = select(is_complete != 0, row, *m_);
     });
@@ -493,9 +493,9 @@ void Generator::store(Warpgroup& g) {
       else
         store_rows(g, sums.sums, mma.N(), d, row, col, finish, plan_.width());
     };
-    if (!k.tile) return store_tile(), acc_->release(g, sums.empty);
-    const auto shared = [&] { return streamed_tile(*k.tile, *rank_, col); };
-    const U32 part = streamed_->own() - streamed_->first_of(*k.tile);
+    if (!k.shared) return store_tile(), acc_->release(g, sums.empty);
+    const auto shared = [&] { return streamed_tile(*k.shared, *rank_, col); };
+    const U32 part = streamed_->own() - streamed_->first_of(*k.shared);
     g.when(is_whole(k), store_tile, [&] { partials_->leave(g, sums.sums, part, shared()); });
     acc_->release(g, sums.empty);
     g.when(!is_whole(k), [&] { partials_->add_up(g, shared(), store_of(d, row + g.row())); });
@@ -621,7 +621,7 @@ launch::Contract contract(const GemmPlan& plan, const Kernel& kernel, const Size
   const std::uint64_t items = tiles * (plan.strategy.stream_k ? k_blocks : splits);
   const launch::Dim3 grid = plan.strategy.launch_control ? launch::Dim3{std::uint32_t(items * ctas), 1, 1}
                                                          : persistent_grid(sizes, items, ctas);
-  const std::uint64_t groups_of_ctas = grid.x / ctas, shared = shared_tiles(tiles, groups_of_ctas);
+  const std::uint64_t groups_of_ctas = grid.x / ctas, shared = launch::shared_tiles(tiles, groups_of_ctas, k_blocks);
   // Blocks of partial sums of 128 rows that a CTA of a group has in the workspace, and counters of 128 rows.
   const auto workspace = [&](std::uint64_t blocks, std::uint64_t counters) {
     add_workspace(c, "partials", ScalarType::f32, ctas * blocks * Partials::elements(plan.mma.N()));

@@ -6,40 +6,36 @@
 
 namespace kiln::kernels {
 
-/// Of so many tiles, dealt out to so many CTAs or pairs, those whose K is shared. Fewer than there are CTAs: all. Else
-/// none where they fill whole rounds, or what fills none and a round more: then each CTA has a tile's K at least, and
-/// no tile has more than two parts.
-constexpr std::uint64_t shared_tiles(std::uint64_t tiles, std::uint64_t groups) {
-  const std::uint64_t rest = tiles % groups;
-  return rest == 0 ? 0 : tiles < groups ? tiles : rest + groups;
-}
-
 /// What a CTA or pair sums up of a tile.
 struct ShareOfTile {
-  dsl::U32 number;        // of the tile
+  dsl::U32 tile;          // its number
+  dsl::U32 shared;        // the same among the shared tiles, if it is one of them
   dsl::U32 first, count;  // blocks of K
 };
 
-/// What each CTA or pair has, one after the other: its range of the shared tiles' blocks of K, which lie in a row, and
-/// then every n-th of the other tiles, n CTAs or pairs being launched. Of its range only the first and the last tile
-/// can be a part: so the others' main loops hide how parts are added.
+/// What each CTA or pair has, one after the other: every n-th tile, n CTAs or pairs being launched, until whole rounds
+/// are done, and then its range of the last tiles' blocks of K, which lie in a row. Only the first and the last tile of
+/// its range can be a part. Whole rounds are first because then CTAs read the same rows of A and B at the same time:
+/// those that have added parts are late.
 class StreamedTiles {
  public:
-  /// `tiles`: all of them; the first `shared` of them are shared. The others fill whole rounds.
+  /// `tiles`: all of them, of which the last `shared` are shared. The others fill whole rounds.
   StreamedTiles(const dsl::StaticTiles& tiles, const dsl::U32& shared, const dsl::U32& k_blocks)
       : tiles_(tiles), shared_(shared), k_blocks_(k_blocks), steps_(shared_ * k_blocks_),
+        whole_(tiles_.rows * tiles_.columns - shared_), rounds_(whole_ / tiles_.step),
         begin_(tiles_.first * steps_ / tiles_.step), end_((tiles_.first + 1) * steps_ / tiles_.step),
         first_(begin_ / k_blocks_),
-        shares_(select(begin_ < end_, (end_ + k_blocks_ - 1) / k_blocks_ - first_, 0)),
-        trips_(shares_ + (tiles_.rows * tiles_.columns - shared_) / tiles_.step) {}
+        shares_(select(begin_ < end_, (end_ + k_blocks_ - 1) / k_blocks_ - first_, 0)) {}
 
-  const dsl::U32& trips() const { return trips_; }
+  dsl::U32 trips() const { return rounds_ + shares_; }
   /// What is summed up in that trip.
   ShareOfTile share(const dsl::U32& trip) const {
-    const dsl::U32 whole = shared_ + tiles_.first + (trip - shares_) * tiles_.step;
-    const dsl::U32 number = select(trip < shares_, first_ + trip, whole);
-    const dsl::U32 from = select(trip == 0, begin_ - first_ * k_blocks_, 0);
-    return {number, from, select(trip + 1 == shares_, end_ - number * k_blocks_, k_blocks_) - from};
+    const dsl::Pred is_whole = trip < rounds_;
+    const dsl::U32 nth = trip - rounds_, shared = first_ + nth;
+    const dsl::U32 from = select(trip == rounds_, begin_ - first_ * k_blocks_, 0);
+    const dsl::U32 until = select(nth + 1 == shares_, end_ - shared * k_blocks_, k_blocks_);
+    const dsl::U32 tile = select(is_whole, tiles_.first + trip * tiles_.step, whole_ + shared);
+    return {tile, shared, from, select(is_whole, k_blocks_, until - from)};
   }
   /// The CTA or pair that has the first blocks of a shared tile's K, and how many have some.
   dsl::U32 first_of(const dsl::U32& tile) const { return owner(tile * k_blocks_); }
@@ -56,7 +52,8 @@ class StreamedTiles {
 
   dsl::StaticTiles tiles_;
   dsl::U32 shared_, k_blocks_, steps_;
-  dsl::U32 begin_, end_, first_, shares_, trips_;
+  dsl::U32 whole_, rounds_;                // tiles that no one shares, and those of them that this one has
+  dsl::U32 begin_, end_, first_, shares_;  // of all blocks of shared tiles; its first tile, and how many
 };
 
 }  // namespace kiln::kernels

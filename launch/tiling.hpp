@@ -36,4 +36,14 @@ struct Tiling {
   bool operator==(const Tiling&) const = default;
 };
 
+/// Of so many tiles of `blocks` slots, dealt out to so many CTAs or pairs, those whose K is shared by `stream_k`. Fewer
+/// than there are CTAs: all. Else none where they fill whole rounds, or those that fill none. Where these are so few
+/// that each would have many parts, a whole round more: then no tile has more than two.
+constexpr std::uint64_t shared_tiles(std::uint64_t tiles, std::uint64_t groups, std::uint64_t blocks) {
+  constexpr std::uint64_t most_parts = 8;
+  const std::uint64_t rest = tiles % groups;
+  if (rest == 0 || tiles < groups) return rest;
+  return rest * most_parts >= groups && rest * blocks >= groups ? rest : rest + groups;
+}
+
 }  // namespace kiln::launch

@@ -176,9 +176,10 @@ TEST_CASE("on sm_90a CTAs are tried that share the K of the last tiles, where th
   CHECK(streamed(2176, 2176, 1024, dsl::sm_90a) == 0);
   CHECK(streamed(2176, 2176, 1024, dsl::sm_90a, {{"stream-k", 1}}) > 0);
   CHECK(streamed(2048, 1056, 8192, dsl::sm_90a) > 0);           // 144: a round and 12
-  CHECK(streamed(10 * 128, 12 * 128, 8192, dsl::sm_90a) == 0);  // 120: nearly a round
-  CHECK(streamed(12 * 128, 11 * 128, 8192, dsl::sm_90a) == 0);  // one round
-  CHECK(streamed(512, 1024, 8192, dsl::sm_90a) == 0);           // less than half of one
+  CHECK(streamed(20 * 128, 12 * 128, 8192, dsl::sm_90a) > 0);   // 240: a round and 108
+  CHECK(streamed(21 * 128, 12 * 128, 8192, dsl::sm_90a) == 0);  // 252: nearly two
+  CHECK(streamed(12 * 128, 11 * 128, 8192, dsl::sm_90a) == 0);  // one
+  CHECK(streamed(10 * 128, 10 * 128, 8192, dsl::sm_90a) == 0);  // less than one
 }
 
 TEST_CASE("CTAs that share the K of the last tiles are refused with other ways to share or to store") {
