@@ -71,6 +71,17 @@ AnyRegisters RegisterSums::columns(int block, int first, int count, Here at) con
   return {r, element, {begin, begin + count / 8 * registers_of_eight}, LdState::ready};
 }
 
+void RegisterSums::add(const AnyRegisters& values, int block, int first, const Pred& more, Here at) {
+  Recorder& r = g_.recorder();
+  const AnyRegisters sums = columns(block, first, values.count() * 2, at);
+  const bool words = mma_.shape.d == ScalarType::s32;
+  for (std::size_t i = 0; i < sums.operands().size(); ++i) {
+    const Operand before = r.fresh(ScalarType::b32);
+    r.emit("selp.b32", {before, sums.operands()[i], Operand::number(0), use(r, more, at)}, at);
+    r.emit(words ? "add.s32" : "add.f32", {sums.operands()[i], before, values.operands()[i]}, at);
+  }
+}
+
 // Lane l has two neighbours of each eight columns in rows l / 4 and 8 below. Of a row of 128 bytes the swizzle
 // exchanges 16-byte pieces. Lanes of odd rows write columns 16 away from those of even rows: so 16 lanes meet no bank
 // twice.

@@ -35,6 +35,8 @@ class RegisterSums {
   void finish(Here at = {});
   /// This lane's sums of `count` columns of a block, from a multiple of 8 on: elements of SumsFragment<count>.
   AnyRegisters columns(int block, int first, int count, Here at = {}) const;
+  /// Adds such values to them, or where `more` is false puts them in their place. PTX ISA "add".
+  void add(const AnyRegisters& values, int block, int first, const Pred& more, Here at = {});
   /// Writes the sums of a block, from column `first` on, to a K-major tile of 64 rows of 32 of them, in lines of 128
   /// bytes with their swizzle: two neighbours at a time. PTX ISA "st".
   void store(const AnyShared& to, int block, int first, Here at = {});

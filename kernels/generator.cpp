@@ -1,11 +1,13 @@
 #include "kernels/generator.hpp"
 
 #include <array>
+#include <limits>
 #include <optional>
 #include <string>
 
 #include "kernels/partials.hpp"
 #include "kernels/register_block.hpp"
+#include "kernels/stream_k.hpp"
 
 namespace kiln::kernels {
 
@@ -22,6 +24,7 @@ struct TileRow {
 struct BlocksOfK {
   std::optional<U32> part, first;  // where it is one of several
   U32 count;
+  std::optional<U32> shared{};  // where CTAs share the last tiles: the tile's number among these
 
   U32 block(const U32& i) const { return first ? *first + i : i; }
 };
@@ -184,13 +187,16 @@ class Generator {
   void declare_sides();
   void place_sides();
   void deal_out(const U32& rows, const U32& columns);
-  // Calls body(TilePlace) for each tile of this CTA or pair.
+  // Calls body(TilePlace, BlocksOfK) for each tile of this CTA or pair, and each that it has a part of.
   template <class Scope, class Body>
   void each_tile(Scope& scope, const Body& body) {
-    if (handed_out_)
-      scope.loop(*handed_out_, body);
-    else
-      scope.loop(*tiles_, body);
+    const auto tile = [&](const TilePlace& at) { body(at, blocks_of(at)); };
+    if (handed_out_) return scope.loop(*handed_out_, tile);
+    if (!streamed_) return scope.loop(*tiles_, tile);
+    scope.loop(streamed_->trips(), [&](const U32& trip) {
+      const ShareOfTile share = streamed_->share(trip);
+      body(tiles_->place(share.tile), BlocksOfK{{}, share.first, share.count, share.shared});
+    });
   }
   void load(Thread& t);
   void load_slot(Thread& t, const TileRow& where, const U32& row, const U32& col, const U32& image,
@@ -202,6 +208,8 @@ class Generator {
   StoreSums store_of(const Result& d, const U32& row) const;
   void store_columns(Warpgroup& g, const AnyTmem& sums, const U32& col, const StoreSums& store);
   void store_part(Warpgroup& g, const TilePlace& tile, const AnyAccumulatorSlot& sums, const StoreSums& store);
+  SharedTileOfD streamed_tile(const U32& number, const U32& of_cta, const U32& col) const;
+  Pred is_whole(const BlocksOfK& k) const { return k.count == *k_blocks_; }
 
   // Parts of a tile's K follow one another, so that their sums are added soon.
   U32 tile_row(const TilePlace& tile) const { return is_split() ? tile.row / splits() : tile.row; }
@@ -242,6 +250,8 @@ class Generator {
   std::optional<AnyAccumulatorRing> acc_;
   std::optional<StaticTiles> tiles_;  // one of these two
   std::optional<LaunchControlTiles> handed_out_;
+  std::optional<StreamedTiles> streamed_;  // beside the first
+  std::optional<U32> shared_;              // its tiles
 };
 
 void Generator::declare_sides() {
@@ -292,10 +302,12 @@ Kernel Generator::build() {
   epilogue_ = problem().epilogue->device(gemm_, plan_.width());
   std::optional<U32> batch;
   if (problem().is_batched) batch.emplace(gemm_.param<u32>("batch"));
-  if (is_split()) {
+  if (plan_.strategy.has_parts()) {
     const AnyPointer workspace = gemm_.pointer("partials", element_type<f32>);
     partials_.emplace(workspace, gemm_.pointer("counters", element_type<u32>), mma.N());
   }
+
+  if (plan_.strategy.stream_k) shared_.emplace(gemm_.param<u32>("shared_tiles"));
 
   in_.emplace(gemm_.ring("in", plan_.strategy.stages, places_.parts));
   if (takes_turns())
@@ -308,6 +320,7 @@ Kernel Generator::build() {
   // Tiles of a batch are dealt out as if its matrices stood on top of each other, and so are the parts of a tile's K.
   const U32 all_rows = batch ? *row_tiles_ * *batch : *row_tiles_;
   deal_out(is_split() ? all_rows * splits() : all_rows, *column_tiles_);
+  if (shared_) streamed_.emplace(*tiles_, *shared_, *k_blocks_);
   rank_.emplace(gemm_.pair_rank());
 
   if (plan_.strategy.multipliers_store()) {
@@ -327,14 +340,13 @@ Kernel Generator::build() {
 
 void Generator::load(Thread& t) {
   const MmaSpec& mma = plan_.mma;
-  each_tile(t, [&](TilePlace tile) {
+  each_tile(t, [&](const TilePlace& tile, const BlocksOfK& k) {
     const TileRow where = row_of(tile);
     const U32 row = where.row * mma.M() + *rank_ * mma.a_rows();
     // With scales the column of this CTA's half is computed for each slot: computed once, it costs SASS instructions.
     const U32 col = scales_ ? tile.column * mma.N() : tile.column * mma.N() + *rank_ * mma.b_rows();
     // Rows that are not there are zero, but zeros are no metadata: such rows take that of others.
     const U32 image = metadata_ ? select(row < *m_, row / mma.a_rows(), 0) : row;
-    const BlocksOfK k = blocks_of(tile);
     t.loop(k.count, [&](U32 i) { load_slot(t, where, row, col, image, tile.column, k.block(i)); });
   });
 }
@@ -362,13 +374,13 @@ void Generator::load_slot(Thread& t, const TileRow& where, const U32& row, const
 // MMAs ----------------------------------------------------------------------------------------------------------------
 
 void Generator::multiply(Thread& t) {
-  each_tile(t, [&](TilePlace tile) {
+  each_tile(t, [&](const TilePlace& tile, const BlocksOfK& k) {
     // The row of its first chunk of scales at which a tile begins.
     const bool begins_within = scales_ && plan_.chunks().are_shared();
     const OperandOf<U32> first_row =
         begins_within ? OperandOf<U32>(tile.column * plan_.mma.N() % ScaleChunks::rows) : OperandOf<U32>(0);
     const AnyAccumulatorSlot d = acc_->acquire(t);
-    t.loop(blocks_of(tile).count, [&](U32 block) { multiply_slot(t, d, first_row, block); });
+    t.loop(k.count, [&](U32 block) { multiply_slot(t, d, first_row, block); });
     t.commit(d.full, all_ctas);
   });
 }
@@ -421,14 +433,16 @@ void Generator::multiply_and_store(Warpgroup& g, int which) {
   const int blocks = mma.a_rows() / isa::wgmma_m, own = takes_turns() ? blocks : 1;
   AnyRing in = takes_turns() ? in_->in_runs(which, 2) : in_->by_mmas();
   RegisterSums sums(g, mma, takes_turns() ? 0 : which, own);
+  std::optional<WarpgroupScratch> scratch;
+  if (streamed_) scratch.emplace(gemm_.warpgroup_scratch());
   Var<U32> parity = g.var(which == 0 ? 1 : 0);  // the first one does not wait for its first turn
   if (takes_turns() && which == 1) in.skip(g, *k_blocks_);
-  g.loop(takes_turns() ? tiles_->turn(which, 2) : *tiles_, [&](TilePlace tile) {
+  const auto tile_of = [&](const TilePlace& tile, const BlocksOfK& k) {
     if (takes_turns()) {
       g.wait(turns_[std::size_t(which)], Phase(parity));
       parity ^= 1;
     }
-    g.loop(*k_blocks_, [&](U32 block) {
+    g.loop(k.count, [&](U32 block) {
       const AnySlot slot = in.wait(g);
       sums.multiply(slot.tile(places_.a, plan_.a_tile), slot.tile(places_.b, plan_.b_tile), block != 0);
       sums.commit(slot.empty);
@@ -439,8 +453,22 @@ void Generator::multiply_and_store(Warpgroup& g, int which) {
     }
     sums.finish();
     const U32 row = tile.row * mma.M() + *rank_ * mma.a_rows() + (takes_turns() ? 0 : which * isa::wgmma_m);
-    registers_out_(g, which, sums, mma.N(), row, tile.column * mma.N());
-  });
+    const U32 col = tile.column * mma.N();
+    if (!k.shared) return registers_out_(g, which, sums, mma.N(), row, col);
+    // What is not complete is stored below the last row, where TMA stores nothing.
+    Var<U32> to = g.var(row);
+    g.when(!is_whole(k), [&] {
+      const SharedTileOfD shared = streamed_tile(*k.shared, *rank_ * 2 + which, col);
+      const U32 part = streamed_->own() - streamed_->first_of(*k.shared);
+      const U32 is_complete = partials_->add_up(g, sums, shared, part, *scratch);
+      to = select(is_complete != 0, row, *m_);
+    });
+    registers_out_(g, which, sums, mma.N(), to.read(), col);
+  };
+  if (takes_turns())
+    g.loop(tiles_->turn(which, 2), [&](const TilePlace& tile) { tile_of(tile, blocks_of(tile)); });
+  else
+    each_tile(g, tile_of);
 }
 
 // The epilogue --------------------------------------------------------------------------------------------------------
@@ -448,7 +476,7 @@ void Generator::multiply_and_store(Warpgroup& g, int which) {
 void Generator::store(Warpgroup& g) {
   const MmaSpec& mma = plan_.mma;
   const RowStep finish = epilogue_(g);
-  each_tile(g, [&](TilePlace tile) {
+  each_tile(g, [&](const TilePlace& tile, const BlocksOfK& k) {
     const TileRow where = row_of(tile);
     const std::optional<Result> in_batch = where.matrix ? std::optional(d_->matrix(*where.matrix)) : d_;
     const AnyAccumulatorSlot sums = acc_->wait(g);
@@ -459,12 +487,25 @@ void Generator::store(Warpgroup& g) {
     }
     const Result& d = *in_batch;
     if (is_split()) return store_part(g, tile, sums, store_of(d, row + g.row()));
-    if (plan_.strategy.swapped)
-      store_columns(g, sums.sums, col, store_of(d, row + g.row()));
-    else
-      store_rows(g, sums.sums, mma.N(), d, row, col, finish, plan_.width());
+    const auto store_tile = [&] {
+      if (plan_.strategy.swapped)
+        store_columns(g, sums.sums, col, store_of(d, row + g.row()));
+      else
+        store_rows(g, sums.sums, mma.N(), d, row, col, finish, plan_.width());
+    };
+    if (!k.shared) return store_tile(), acc_->release(g, sums.empty);
+    const auto shared = [&] { return streamed_tile(*k.shared, *rank_, col); };
+    const U32 part = streamed_->own() - streamed_->first_of(*k.shared);
+    g.when(is_whole(k), store_tile, [&] { partials_->leave(g, sums.sums, part, shared()); });
     acc_->release(g, sums.empty);
+    g.when(!is_whole(k), [&] { partials_->add_up(g, shared(), store_of(d, row + g.row())); });
   });
+}
+
+// A tile of which several CTAs have parts, as the rows see it that are the `of_cta`-th of theirs.
+SharedTileOfD Generator::streamed_tile(const U32& number, const U32& of_cta, const U32& col) const {
+  const U32 first = streamed_->first_of(number) + number;
+  return {of_cta * *shared_ + number, of_cta * streamed_->all_parts() + first, streamed_->parts_of(number), col};
 }
 
 // How sums of a tile's row are stored.
@@ -577,17 +618,28 @@ launch::Contract contract(const GemmPlan& plan, const Kernel& kernel, const Size
   if (splits > k_blocks)
     throw diag::InputError("--splits " + std::to_string(splits) + ": must be in [1, " + std::to_string(k_blocks) +
                            "]: K has " + std::to_string(k_blocks) + " blocks of " + std::to_string(plan.k));
-  if (splits > 1) {
-    const PartGroups groups(plan.strategy.splits, plan.strategy.all_add);
-    add_workspace(c, "partials", ScalarType::f32,
-                  tiles * ctas * std::uint64_t(groups.blocks()) * Partials::elements(plan.mma.N()));
-    add_workspace(c, "counters", ScalarType::u32, tiles * ctas * std::uint64_t(groups.counters()) * Partials::rows,
-                  launch::Init::Kind::zeros);
+  const std::uint64_t items = tiles * (plan.strategy.stream_k ? k_blocks : splits);
+  const launch::Dim3 grid = plan.strategy.launch_control ? launch::Dim3{std::uint32_t(items * ctas), 1, 1}
+                                                         : persistent_grid(sizes, items, ctas);
+  const std::uint64_t groups_of_ctas = grid.x / ctas, shared = launch::shared_tiles(tiles, groups_of_ctas, k_blocks);
+  // Blocks of partial sums of 128 rows that a CTA of a group has in the workspace, and counters of 128 rows.
+  const auto workspace = [&](std::uint64_t blocks, std::uint64_t counters) {
+    add_workspace(c, "partials", ScalarType::f32, ctas * blocks * Partials::elements(plan.mma.N()));
+    add_workspace(c, "counters", ScalarType::u32, ctas * counters * Partials::rows, launch::Init::Kind::zeros);
     arguments.push_back({"partials", std::string("partials")});
     arguments.push_back({"counters", std::string("counters")});
+  };
+  if (splits > 1) {
+    const PartGroups groups(plan.strategy.splits, plan.strategy.all_add);
+    workspace(tiles * std::uint64_t(groups.blocks()), tiles * std::uint64_t(groups.counters()));
   }
-  const launch::Dim3 grid = plan.strategy.launch_control ? launch::Dim3{std::uint32_t(tiles * splits * ctas), 1, 1}
-                                                         : persistent_grid(sizes, tiles * splits, ctas);
+  if (plan.strategy.stream_k) {
+    if ((shared * k_blocks + 1) * groups_of_ctas > std::numeric_limits<std::uint32_t>::max())
+      throw diag::InputError("--stream-k 1: the kernel counts steps of K times CTAs in 32 bits; got " +
+                             std::to_string(shared * k_blocks) + " steps for " + std::to_string(groups_of_ctas));
+    workspace(std::max<std::uint64_t>(1, shared + groups_of_ctas), std::max<std::uint64_t>(1, shared));
+    arguments.push_back({"shared_tiles", shared});
+  }
   if (plan.strategy.all_add && grid.x < splits * ctas)
     throw diag::InputError("--all-add 1: the " + std::to_string(splits * ctas) +
                            " CTAs that have parts of a tile wait for one another, so all of them run at once; got "

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "dsl/register_sums.hpp"
 #include "kernels/epilogue.hpp"
 
 namespace kiln::kernels {
@@ -96,6 +97,40 @@ class Partials {
     });
   }
 
+  /// Where the sums are in the registers of a warpgroup that multiplies, 64 rows of the tile's: leaves them, adds all
+  /// parts where this CTA comes last, and answers whether it does (1). Blocks have those 64 rows, and of the tile's
+  /// counters there is one. Of two parts, the one whose CTA finds the other one there is not left.
+  dsl::U32 add_up(dsl::Warpgroup& g, dsl::RegisterSums& sums, const SharedTileOfD& tile, const dsl::U32& part,
+                  const dsl::WarpgroupScratch& scratch) const {
+    const dsl::U64 counter = counters_.at(dsl::widen(tile.number));
+    const dsl::U32 last = tile.count - 1;
+    const dsl::Pred are_two = last == 1;
+    auto seen = g.var(0), before = g.var(0);  // by the thread that asks
+    g.elect([&](dsl::Thread t) { seen = t.ld_global(counter, dsl::relaxed_gpu); });
+    const dsl::U32 there = g.warpgroup_reduce<dsl::RedOp::max>(seen.read(), scratch);
+    g.when(!(are_two && there == 1), [&] {
+      const dsl::U64 to = lane_sums(g, tile.first + part);
+      for (int c = 0; c < columns_; c += lane_columns) {
+        const dsl::AnyRegisters four = sums.columns(0, c, lane_columns);
+        g.st_global_v4(lane_vector(to, c), {word(four, 0), word(four, 1), word(four, 2), word(four, 3)});
+      }
+    });
+    g.sync();  // all warps have left their sums
+    g.elect([&](dsl::Thread t) { before = t.atom<dsl::RedOp::inc>(counter, last, dsl::acq_rel_gpu); });
+    const dsl::Pred is_last = g.warpgroup_reduce<dsl::RedOp::max>(before.read(), scratch) >= last;
+    g.when(is_last, [&] {
+      // The order of two does not matter: the own one is there.
+      g.loop(tile.count, [&](dsl::U32 k) {
+        g.when(!are_two || k != part, [&] {
+          const dsl::U64 from = lane_sums(g, tile.first + k);
+          for (int c = 0; c < columns_; c += lane_columns)
+            sums.add(any_of(g.ld_global_v4_f32(lane_vector(from, c))), 0, c, are_two || k != 0);
+        });
+      });
+    });
+    return select(is_last, 1u, 0u);
+  }
+
  private:
   // For each row, where this CTA comes last of those that share it.
   template <class Body>
@@ -111,6 +146,15 @@ class Partials {
   }
   static constexpr int vector_bytes = 16;
 
+  // What a lane of a warpgroup that multiplies has of so many columns are four numbers; its rows are half of a tile's.
+  static constexpr int lane_columns = 8, lanes = isa::threads_per_warp * isa::warps_per_warpgroup;
+  dsl::U64 lane_sums(dsl::Warpgroup& g, const dsl::U32& number) const {
+    return workspace_.at(multiply_wide(number, elements(columns_) / 2)) + widen(g.row() * vector_bytes);
+  }
+  static dsl::U64 lane_vector(const dsl::U64& sums, int column) {
+    return sums + column / lane_columns * lanes * vector_bytes;
+  }
+
   // Columns that a thread has in flight.
   int chunk() const { return std::gcd(columns_, 32); }
   dsl::U64 row(dsl::Warpgroup& g, const dsl::U32& number) const {
@@ -118,6 +162,9 @@ class Partials {
   }
   dsl::U64 vector(const dsl::U64& row, const dsl::U32& c, int v) const {
     return row + multiply_wide(c, chunk() / 4 * rows * vector_bytes) + v * int(rows) * vector_bytes;
+  }
+  static dsl::AnyRegisters any_of(const dsl::Registers<dsl::f32, 4>& four) {
+    return {four.recorder(), dsl::element_type<dsl::f32>, four.operands(), dsl::LdState::ready};
   }
   static dsl::U32 word(const dsl::AnyRegisters& values, int i) {
     return {values.recorder(), values.operands()[std::size_t(i)]};

@@ -39,11 +39,14 @@ struct GemmStrategy {
   int splits = 1;               // CTAs, or pairs, that take a part of the K of a tile each
   Storers storers = Storers::others;
   bool all_add = false;  // of such parts: each waits for the others and adds a slice of the tile; or the last adds all
+  bool stream_k = false;  // CTAs, or pairs, share the K of the tiles that fill no whole round evenly
 
   constexpr int ctas() const { return group == dsl::cta_group_2 ? 2 : 1; }
   constexpr int rows() const { return isa::tmem_lanes * ctas(); }
   /// Whether the warps that multiply store.
   constexpr bool multipliers_store() const { return storers != Storers::others; }
+  /// Whether tiles have parts that are added.
+  constexpr bool has_parts() const { return splits > 1 || stream_k; }
   constexpr bool operator==(const GemmStrategy&) const = default;
 };
 
@@ -239,7 +242,7 @@ struct GemmPlan {
     if (problem.is_transposed() && (problem.is_scaled() || problem.is_sparse || problem.epilogue->is_fixed()))
       return "scales, metadata and maxima belong to elements along K: their operands are not transposed";
     if (strategy.splits < 1) return "a tile has a part of K at least";
-    if ((strategy.swapped || strategy.splits > 1) && !stores_plain_f32())
+    if ((strategy.swapped || strategy.has_parts()) && !stores_plain_f32())
       return "operands change places, and CTAs share a tile's K, where one product's f32 sums are stored as they are";
     if (strategy.tma_store && (problem.epilogue != &plain || problem.products > 1 || problem.is_batched))
       return "TMA stores the sums of one product as they are";
@@ -257,6 +260,11 @@ struct GemmPlan {
       return "a warpgroup that multiplies and stores has registers for 128 rows of 128 columns, or 64 of 256";
     if (strategy.all_add && (strategy.splits == 1 || strategy.rows_together != 0 || strategy.launch_control))
       return "CTAs that wait for one another's parts have some, which follow one another and are dealt out before";
+    if (strategy.stream_k && (strategy.splits > 1 || strategy.launch_control))
+      return "CTAs that share the K of the last tiles evenly share no other's, and their tiles are dealt out before";
+    if (strategy.stream_k && (strategy.storers == Storers::by_turns ||
+                              (strategy.tma_store && strategy.storers == Storers::others)))
+      return "parts of K are added by warps that store rows, or by two warpgroups that multiply half of a tile each";
     if (strategy.swapped && (problem.is_scaled() || problem.is_sparse))
       return "scales and metadata belong to their operand: it does not change places with the other";
     if (problem.is_batched &&

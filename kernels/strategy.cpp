@@ -35,6 +35,10 @@ constexpr std::array all_options{
                {},
                "who adds these parts: 0: the CTA that comes last; 1: all of them, a slice each; they run at once",
                "0|1"},
+    SizeOption{"stream-k",
+               {},
+               "1: CTAs or pairs share the K of the tiles that fill no whole round evenly, and go on from tile to tile",
+               "0|1"},
     SizeOption{"transpose-a", {}, "1: A is stored as [K, M]; 0: as [M, K]", "0|1"},
     SizeOption{"transpose-b", {}, "1: B is stored as [K, N]; 0: as [N, K]", "0|1"},
     SizeOption{"batch", 4, "matrices of a batch"}};
@@ -43,7 +47,7 @@ constexpr std::array all_options{
 struct Given {
   Size tile{};
   std::optional<int> stages{}, ctas{}, accumulators{}, swizzle_bytes{}, epilogue_width{}, rows_together{}, storers{}, splits{};
-  std::optional<bool> launch_control{}, swapped{}, tma_store{}, all_add{}, transpose_a{}, transpose_b{};
+  std::optional<bool> launch_control{}, swapped{}, tma_store{}, all_add{}, stream_k{}, transpose_a{}, transpose_b{};
 };
 
 [[noreturn]] void refuse(const std::string& option, const std::string& why) {
@@ -85,6 +89,7 @@ constexpr struct {
              {"swap-operands", &Given::swapped},
              {"tma-store", &Given::tma_store},
              {"all-add", &Given::all_add},
+             {"stream-k", &Given::stream_k},
              {"transpose-a", &Given::transpose_a},
              {"transpose-b", &Given::transpose_b}};
 
@@ -156,6 +161,7 @@ GemmStrategy completed(const GemmProblem& p, const Given& given) {
   if (given.storers) s.storers = storers_of(*given.storers);
   if (given.splits) s.splits = *given.splits;
   if (given.all_add) s.all_add = *given.all_add;
+  if (given.stream_k) s.stream_k = *given.stream_k;
   return s;
 }
 
@@ -184,6 +190,7 @@ Strategy all_of(const GemmPlan& plan) {
           {"storers", std::uint64_t(s.storers)},
           {"splits", size(s.splits)},
           {"all-add", size(s.all_add)},
+          {"stream-k", size(s.stream_k)},
           {"transpose-a", size(plan.problem.a_major == MN_major)},
           {"transpose-b", size(plan.problem.b_major == MN_major)}};
 }

@@ -24,6 +24,7 @@ struct Tiling {
   std::uint64_t copied_bytes = 0;  // of them, those that go on to tensor memory: scales, metadata
   std::uint64_t splits = 1;        // parts of K that are summed up apart, and then added
   bool all_add = false;            // by all that have parts, a slice of the tile each; or by the last one
+  bool stream_k = false;           // the tiles that fill no whole round are shared evenly, by parts of their K
   std::uint64_t most_ctas = 0;     // of a persistent kernel; 0: as many as its tiles need
   int rows_together = 0;           // rows of tiles that are walked together; 0: all
   bool launch_control = false;     // running CTAs take tiles over from those that have not started
@@ -34,5 +35,15 @@ struct Tiling {
 
   bool operator==(const Tiling&) const = default;
 };
+
+/// Of so many tiles of `blocks` slots, dealt out to so many CTAs or pairs, those whose K is shared by `stream_k`. Fewer
+/// than there are CTAs: all. Else none where they fill whole rounds, or those that fill none. Where these are so few
+/// that each would have many parts, a whole round more: then no tile has more than two.
+constexpr std::uint64_t shared_tiles(std::uint64_t tiles, std::uint64_t groups, std::uint64_t blocks) {
+  constexpr std::uint64_t most_parts = 8;
+  const std::uint64_t rest = tiles % groups;
+  if (rest == 0 || tiles < groups) return rest;
+  return rest * most_parts >= groups && rest * blocks >= groups ? rest : rest + groups;
+}
 
 }  // namespace kiln::launch

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "ptx/isa/tmem.hpp"
 #include "ptx/isa/wgmma.hpp"
@@ -25,6 +26,8 @@ struct Deal {
   double sms() const { return groups * ctas; }
   double last_sms() const { return std::max(1.0, items - (rounds - 1) * groups) * ctas; }
   int ctas = 1;
+  double shared = 0;                   // tiles whose K is shared evenly
+  std::uint64_t parts = 1, places = 1;  // of such a tile at most, and where in K they begin
 };
 
 Deal deal_of(const Tiling& t, const Chip& chip) {
@@ -38,6 +41,14 @@ Deal deal_of(const Tiling& t, const Chip& chip) {
   const double waves = t.most_ctas ? std::ceil(std::min(launched, d.items) / resident) : 1;
   d.rounds = waves * std::ceil(d.items / (waves * d.groups));
   d.blocks = std::ceil(pieces(t.k, std::uint64_t(t.slot_k)) / double(t.splits));
+  if (!t.stream_k) return d;
+  // Steps of K are shared evenly: no round is left in part. Ranges of K begin at so many places of a tile's.
+  d.groups = std::min(resident, std::max(1.0, launched)), d.rounds = d.items / d.groups;
+  const auto groups = std::uint64_t(d.groups), rest = std::uint64_t(d.items) % groups;
+  d.shared = double(launch::shared_tiles(std::uint64_t(d.items), groups, std::uint64_t(d.blocks)));
+  if (rest == 0) return d;
+  d.places = groups / std::gcd(groups, rest);
+  d.parts = d.shared > d.groups ? 2 : (d.places - 2) * groups / (d.places * rest) + 2;
   return d;
 }
 
@@ -191,9 +202,19 @@ class Epilogue {
 
   /// All of it.
   double cycles() const {
-    if (t_.splits > 1) return partial_sums() + reduction();
+    if (t_.splits > 1) return partial_sums() + reduction(double(t_.splits));
     if (t_.multipliers_store) return out_of_registers() + chip_[FactId::store_latency];
     return t_.stores_by_copy ? by_copies() : by_rows();
+  }
+  /// What CTAs that share the K of the last tiles take for parts of them: one is left, and of a tile all are added. Of
+  /// two the last CTA has one in its registers. Measured on an H200, for warps that multiply; others are like `splits`.
+  double parts(const Deal& d) const {
+    if (d.shared == 0) return 0;
+    const double parts = double(d.parts);
+    if (!t_.multipliers_store) return partial_sums() + reduction(parts);
+    constexpr double leave = 3000, read = 3000, read_column = 17, few_registers = 1.5;
+    const double each = read + read_column * t_.columns * (t_.columns == 256 ? few_registers : 1);
+    return leave + double(t_.columns) / 4 * warps * 4 * line_cycles() + (d.parts == 2 ? 1 : parts) * each;
   }
   /// What of it the next tile's MMAs wait for although it has sums of its own.
   double before_next() const {
@@ -207,6 +228,7 @@ class Epilogue {
   static constexpr int warps = 4, store_bytes = 16;
   static constexpr double column_slots = 1.5;  // issue slots of a warp for a column: conversion, address, store
   static constexpr double handed_columns = 32, under_way = 3, hand_over = 150;
+  static constexpr double read_rate = 48;  // bytes a cycle that a warpgroup of an SM reads of parts
 
   double load_chunk(int columns) const {
     if (chip_.core == TensorCore::wgmma) return chip_[FactId::shared_latency] + columns;
@@ -218,8 +240,7 @@ class Epilogue {
   // Each thread has a row, so a store touches a line for each of its lanes.
   double by_rows() const {
     const double stores = double(t_.columns) * t_.d_bits / 8 / store_bytes;
-    const double line = std::max(chip_[FactId::store_line], d_sms_ / chip_[FactId::store_lines_all]);
-    const double lines = stores * isa::tmem_lanes * row_share() * line;
+    const double lines = stores * isa::tmem_lanes * row_share() * line_cycles();
     const double chunks = all_columns() / t_.store_columns;
     const double chunk = load_chunk(t_.store_columns) + t_.store_columns * column_slots;
     return std::max(lines, chunks * chunk) + chunk;
@@ -236,28 +257,29 @@ class Epilogue {
     const double blocks = all_columns() / t_.store_columns * (t_.by_turns ? 2 : 1);
     return blocks * (chip_[FactId::fence_async] + 2 * chip_[FactId::bar_sync] + t_.store_columns * column_slots);
   }
+  double line_cycles() const {
+    return std::max(chip_[FactId::store_line], d_sms_ / chip_[FactId::store_lines_all]);
+  }
   double partial_sums() const {
     constexpr int columns = 32;
-    const double line = std::max(chip_[FactId::store_line], d_sms_ / chip_[FactId::store_lines_all]);
-    const double lines = double(t_.columns) / 4 * warps * 4 * line;
+    const double lines = double(t_.columns) / 4 * warps * 4 * line_cycles();
     return std::max(lines, all_columns() / columns * (load_chunk(columns) + columns * column_slots));
   }
   // The last CTA of a tile, or of a group of its parts, reads the parts, 32 columns of a row at a time; then the last
   // one the groups' sums.
-  double reduction() const {
+  double reduction(double splits) const {
     constexpr int most_in_a_row = 8, columns = 32;
-    constexpr double read_rate = 48;  // bytes a cycle, of one SM's warpgroup
     constexpr double sum_trip = 100;  // cycles of the instructions between a load and the next one
     if (t_.all_add) {
       // Each waits for the last of the others, and asks for it again and again. Of its slice it then reads all parts,
       // four columns of a row at a time, some of them at once.
-      const double splits = double(t_.splits), of_slice = isa::tmem_lanes * double(t_.columns) * 4;
+      const double of_slice = isa::tmem_lanes * double(t_.columns) * 4;
       const double at_once = t_.columns <= 128 ? 16 : 8;
       const double in_turn = std::ceil(double(t_.columns) / 4 / splits) * std::ceil(splits / at_once) *
                              (chip_[FactId::l2_latency] + sum_trip);
       return chip_[FactId::fence_wide] + 5 * chip_[FactId::l2_latency] + of_slice / read_rate + in_turn;
     }
-    const double splits = double(t_.splits), group = splits > most_in_a_row ? std::ceil(std::sqrt(splits)) : splits;
+    const double group = splits > most_in_a_row ? std::ceil(std::sqrt(splits)) : splits;
     const double levels = splits > most_in_a_row ? 2 : 1,
                  read = levels > 1 ? group + std::ceil(splits / group) : splits;
     const double bytes = isa::tmem_lanes * double(t_.columns) * 4;
@@ -282,6 +304,20 @@ double set_up(const Tiling& t, const Chip& chip) {
   return chip[FactId::tmem_alloc] + 2 * chip[FactId::fence_wide] + pair + instructions;
 }
 
+// CTAs that share the K of the last tiles are at many places of K. What two of them read they then read at different
+// times, and what L2 does not hold comes again. So measured on an H200; at few places it does not show, nor where a
+// little more than a round is shared, in which neighbours are nearly in step, if L2 holds a part of it.
+double out_of_step(const Tiling& t, const Deal& d, const Traffic& traffic, const Chip& chip, double cycles, double clock) {
+  constexpr std::uint64_t few_places = 4;
+  constexpr double missed = 0.85, nearly_a_round = 1.125, held_in_part = 2.5;
+  const double operands = double(t.k * t.matrices) / 8 * (double(t.m) * t.a_bits + double(t.n) * t.b_bits * t.products);
+  const double reach = chip[FactId::l2_reach];
+  const bool in_step = d.shared > d.groups && d.shared < nearly_a_round * d.groups && operands <= held_in_part * reach;
+  if (operands <= reach || d.places <= few_places || in_step) return 0;
+  const double bytes = missed * traffic.loaded * d.shared / d.items;
+  return std::max(0.0, bytes / chip[FactId::hbm_rate] * clock - cycles);
+}
+
 }  // namespace
 
 std::uint64_t resident_ctas(const Chip& chip, int ctas_of_a_group) {
@@ -293,7 +329,7 @@ Estimate estimate(const Tiling& t, const Chip& chip) {
   const Traffic traffic = traffic_of(t, d, chip);
   const Slot slot(t, d.sms(), traffic, chip), last(t, d.last_sms(), traffic, chip);
   const Epilogue epilogue(t, d, chip);
-  const double store = epilogue.cycles(), first = set_up(t, chip) + slot.fill();
+  const double store = epilogue.cycles(), first = set_up(t, chip) + slot.fill() + epilogue.parts(d);
   const bool persistent = t.most_ctas > 0 || t.launch_control;
   Estimate e;
   // With slots that follow one another so fast, on the average.
@@ -321,6 +357,7 @@ Estimate estimate(const Tiling& t, const Chip& chip) {
   const double tensor = d.items * d.blocks * slot.tensor() * t.ctas;
   const double use = std::min(1.0, tensor / (cycles * chip[FactId::sms]));
   e.clock = clock_under(chip, use).value;
+  if (d.shared > 0) cycles += out_of_step(t, d, traffic, chip, d.shared / d.groups * d.blocks * slot.interval(), e.clock);
   e.hbm_bytes = traffic.from_hbm, e.l2_bytes = traffic.loaded;
   const double hbm = e.hbm_bytes / chip[FactId::hbm_rate] * e.clock;
   if (hbm > cycles) cycles = hbm, e.binds = "HBM";

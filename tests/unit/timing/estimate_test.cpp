@@ -172,3 +172,19 @@ TEST_CASE("many parts that all CTAs add take less than those that the last one a
   all.all_add = true;
   CHECK(estimate(all, chip).seconds < 0.9 * estimate(t, chip).seconds);
 }
+
+TEST_CASE("CTAs that share the K of the last tiles gain what the last round leaves idle, less what parts take") {
+  const Chip chip = harness::chip_of("h200");
+  launch::Tiling t;
+  t.m = 2816, t.n = 2048, t.k = 8192, t.rows = 128, t.columns = 256, t.stages = 4, t.accumulators = 2;
+  t.slot_bytes = 49152, t.slot_rows = 384, t.most_ctas = 132, t.store_columns = 64;
+  t.stores_by_copy = t.multipliers_store = true;  // 176 tiles: 1.33 rounds
+  launch::Tiling shared = t;
+  shared.stream_k = true;
+  const double whole = estimate(t, chip).seconds, less = estimate(shared, chip).seconds;
+  CHECK(less < 0.85 * whole);
+  CHECK(less > 1.33 / 2 * whole);
+  // A round that is full: nothing is shared.
+  t.m = shared.m = 12 * 128, t.n = shared.n = 11 * 256;
+  CHECK(estimate(shared, chip).seconds == doctest::Approx(estimate(t, chip).seconds));
+}
