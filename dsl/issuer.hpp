@@ -64,6 +64,7 @@ class Issuer {
   RoleContext& role() const { return *role_; }
 
  protected:
+  /// Fails at `at` where the kernel's target does not have the feature.
   void require_feature(isa::Feature f, Here at) const { role_->kernel->require(f, *rec_, at); }
   isa::CtaGroup group() const { return role_->kernel->group; }
   /// A new value from an instruction that must not be merged with an equal one: `mnemonic result, operands`.

@@ -3,6 +3,7 @@
 
 #include "kernels/epilogues.hpp"
 #include "launch/operands.hpp"
+#include "ptx/num/format.hpp"
 
 namespace kiln::kernels {
 
@@ -11,9 +12,7 @@ using namespace kiln::dsl;
 namespace {
 
 constexpr int chunk_rows = isa::scale_chunk_rows, column_rows = isa::scale_column_rows;
-// The largest exponent of an element type, and its largest number.
-constexpr int largest_exponent(ElementType element) { return element.scalar == ScalarType::e2m1 ? 2 : 8; }
-constexpr float largest_e2m1 = 6;
+constexpr num::Format f32_format = num::format_of(ScalarType::f32);
 
 // Four scales of a row: a word of their chunk, and by what their blocks are multiplied.
 struct Scaled {
@@ -23,8 +22,8 @@ struct Scaled {
 
 // The power of two below each magnitude, less the largest exponent of an element; that of zeros is 1.
 Scaled powers_of_two(const std::vector<F32>& magnitudes, ElementType element) {
-  constexpr int fraction_bits = 23, bias = 127;
-  const auto least = std::uint32_t(largest_exponent(element));
+  constexpr int fraction_bits = f32_format.fraction_bits, bias = f32_format.bias;
+  const auto least = std::uint32_t(num::format_of(element.scalar).emax());
   std::vector<U32> codes;
   std::vector<F32> factors;
   for (const F32& most : magnitudes) {
@@ -38,6 +37,7 @@ Scaled powers_of_two(const std::vector<F32>& magnitudes, ElementType element) {
 
 // Each magnitude by the largest e2m1, as ue4m3; where that is zero, so are the elements.
 Scaled fractions(const std::vector<F32>& magnitudes) {
+  const auto largest_e2m1 = float(num::to_double(ScalarType::e2m1, num::format_of(ScalarType::e2m1).max_finite()));
   const AnyRegisters scales = converted(
       make_registers(int(magnitudes.size()), [&](int i) { return magnitudes[std::size_t(i)] * (1 / largest_e2m1); }),
       element_type<e4m3>);

@@ -19,7 +19,7 @@ struct Footprint {
   bool half_lanes = false;  // 16 of each 32 lanes, from the lane of the address on
   std::optional<isa::ColumnRange> read{};  // of a load: the columns of registers that some instruction reads
 
-  /// The columns that matter to the kernel, if it begins inside an allocation.
+  /// The columns that matter to the kernel.
   isa::ColumnRange used() const { return read.value_or(columns); }
 };
 

@@ -32,7 +32,9 @@ constexpr Verdict tmem_range(std::int64_t first, std::int64_t columns, std::int6
 }
 
 /// The same of an instruction that uses some of the columns: a load, out of whose registers the others are never read.
+/// One that begins outside the allocation is wrong whatever it uses.
 constexpr Verdict tmem_range(isa::ColumnRange columns, isa::ColumnRange used, std::int64_t allocated) {
+  if (tmem_range(columns.first, 1, allocated).broken()) used = columns;
   if (used.count > 0)
     if (const Verdict v = tmem_range(used.first, used.count, allocated); v.broken()) return v;
   const Verdict v = tmem_range(columns.first, columns.count, allocated);

@@ -99,15 +99,15 @@ void TensorMemory::require_six_bit(int lane, int column, int n) const {
 void TensorMemory::check_columns(int first, int n, const char* what) const {
   require(rules::tmem_range(first, n, isa::tmem_columns), "{} in columns {} to {} of {}", what, first, first + n - 1,
           isa::tmem_columns);
-  if (const auto c = first_free(first, n))
+  if (const int held = allocated_from(first, n); held < n)
     fault(rules::Rule::tmem_range,
-          fmt::format("{} in columns {} to {}, of which {} is not allocated", what, first, first + n - 1, *c));
+          fmt::format("{} in columns {} to {}, of which {} is not allocated", what, first, first + n - 1, first + held));
 }
 
-std::optional<int> TensorMemory::first_free(int first, int n) const {
-  for (int c = first; c < first + n; ++c)
-    if (owner_[std::size_t(c)] < 0) return c;
-  return std::nullopt;
+int TensorMemory::allocated_from(int first, int n) const {
+  int c = first;
+  while (c < std::min(first + n, isa::tmem_columns) && owner_[std::size_t(c)] >= 0) ++c;
+  return c - first;
 }
 
 }  // namespace kiln::sim

@@ -61,8 +61,8 @@ class TensorMemory {
 
   /// Faults unless every column of [first, first + n) is allocated; `what` names the access.
   void check_columns(int first, int n, const char* what) const;
-  /// The first of these columns that is not allocated.
-  std::optional<int> first_free(int first, int n) const;
+  /// How many of the columns [first, first + n) are allocated before the first one that is not.
+  int allocated_from(int first, int n) const;
 
   /// Cells are row-major by lane: cell(lane, column)[1] is the next column. What is owed is settled first.
   std::uint32_t* cell(int lane, int column) {

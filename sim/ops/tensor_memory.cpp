@@ -104,18 +104,18 @@ void check_footprint(Context& c, const Inst& i, const Window& w) {
   for (const int first : parts_of(i, w)) c.cta->tmem.check_columns(first, columns_of(i), "tcgen05.st");
 }
 
-// b, c: the columns that matter, if it begins inside an allocation.
+// b, c: the columns that matter.
 void check_load(Context& c, const Inst& i, const Window& w) {
   const TensorMemory& tmem = c.cta->tmem;
   for (const int first : parts_of(i, w)) {
     const int columns = columns_of(i);
-    const bool beyond = first + columns <= isa::tmem_columns && tmem.first_free(first, columns) &&
-                        !tmem.first_free(first, 1) && !tmem.first_free(first + int(i.b), int(i.c));
-    if (!beyond) tmem.check_columns(first, columns, "tcgen05.ld");
-    else if (const auto v = rules::tmem_range({0, columns}, {}, 0); v.broken())
+    const int held = tmem.allocated_from(first, columns);
+    const auto v = rules::tmem_range({0, columns}, {int(i.b), int(i.c)}, held);
+    if (v.rule == rules::Rule::tmem_range_unused && first + columns <= isa::tmem_columns)
       c.grid->report(i.operation, v.rule,
                      fmt::format("columns {} to {}, of which {} is not allocated", first, first + columns - 1,
-                                 *tmem.first_free(first, columns)));
+                                 first + held));
+    else tmem.check_columns(first, columns, "tcgen05.ld");
   }
 }
 

@@ -69,9 +69,7 @@ class TensorMemory {
     const auto allocated = room(o);
     if (!allocated || !o.added.knows(column_bits)) return true;
     const std::int64_t added = column(o.added), first = added + f.columns.first;
-    const bool begins_inside = first >= 0 && first < *allocated;
-    const rules::Verdict v =
-        rules::tmem_range(shifted(f.columns, added), shifted(begins_inside ? f.used() : f.columns, added), *allocated);
+    const rules::Verdict v = rules::tmem_range(shifted(f.columns, added), shifted(f.used(), added), *allocated);
     return !judge(facts_.sink, v, {facts_.code, op, f.address->operand},
                   "columns " + std::to_string(first) + " to " + std::to_string(first + f.columns.count - 1) + " of " +
                       std::to_string(*allocated));

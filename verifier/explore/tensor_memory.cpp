@@ -189,19 +189,12 @@ void TensorMemory::consume_loads(const Turn& t) {
 void TensorMemory::check_columns(const Turn& t, std::uint32_t cta, isa::ColumnRange columns, isa::ColumnRange used, bool may) {
   const auto& all = t.s.ctas[cta].allocations;
   if (cta != t.cta_index || all.empty()) return;
-  const auto is_allocated = [&](isa::ColumnRange r) {
-    std::int64_t at = r.first;
-    for (const auto& [column, a] : all)
-      if (column <= at && at < std::int64_t(column) + a.columns) at = std::int64_t(column) + a.columns;
-    return at >= r.end();
-  };
-  if (is_allocated(columns)) return;
-  if (!is_allocated({columns.first, 1})) used = columns;
-  else if (is_allocated(used)) used = {};
   const auto above = all.upper_bound(std::uint32_t(columns.first));
   const auto& [base, allocation] = above == all.begin() ? *above : *std::prev(above);
-  const rules::Verdict v = rules::tmem_range(shifted(columns, -std::int64_t(base)), shifted(used, -std::int64_t(base)),
-                                             std::int64_t(allocation.columns));
+  const std::int64_t begin = base;
+  std::int64_t end = begin + allocation.columns;
+  for (auto next = above; next != all.end() && next->first == end; ++next) end += next->second.columns;
+  const rules::Verdict v = rules::tmem_range(shifted(columns, -begin), shifted(used, -begin), end - begin);
   findings_.add({v, &t.op, allocation.operation, {}, {}, "the allocation is here", {}}, may);
 }
 

@@ -34,7 +34,9 @@ TEST_CASE("tcgen05-tmem-range: columns lie between the start and the end of the 
   CHECK(tmem_range({32, 32}, {32, 32}, 64).ok());
   CHECK(is_broken(tmem_range({40, 32}, {40, 25}, 64), Rule::tmem_range));
   CHECK(is_broken(tmem_range({40, 32}, {40, 24}, 64), Rule::tmem_range_unused));
-  CHECK(is_broken(tmem_range({80, 4}, {}, 64), Rule::tmem_range_unused));
+  CHECK(is_broken(tmem_range({60, 8}, {}, 64), Rule::tmem_range_unused));
+  CHECK(is_broken(tmem_range({80, 4}, {}, 64), Rule::tmem_range));
+  CHECK(is_broken(tmem_range({-1, 4}, {0, 2}, 64), Rule::tmem_range));
 }
 
 TEST_CASE("tcgen05-mma-overlap: what the MMA reads lies before D or after it") {
