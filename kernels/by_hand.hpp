@@ -86,6 +86,7 @@ dsl::Kernel gemm_grouped(isa::Target, const dsl::Sizes&);
 /// Groups that get larger one by one; where there are fewer rows than groups, some are empty.
 launch::Contract gemm_grouped_problem(const dsl::Kernel&, const dsl::Sizes&);
 /// The same on sm_90a, by wgmma. No tile without rows is multiplied.
+std::span<const dsl::SizeOption> grouped_wgmma_options();
 dsl::Kernel gemm_grouped_wgmma(isa::Target, const dsl::Sizes&);
 launch::Contract gemm_grouped_wgmma_problem(const dsl::Kernel&, const dsl::Sizes&);
 /// The same where each group has room for --m rows, A[groups, m, k] and D[groups, m, n], and has some of them. The

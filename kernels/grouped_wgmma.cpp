@@ -132,9 +132,21 @@ launch::Contract gemm_masked_wgmma_problem(const Kernel& kernel, const Sizes& si
   return c;
 }
 
+namespace {
+
+constexpr SizeOption hopper_ctas{"ctas", 132, "CTAs at most; an H100 or H200 SXM has 132 multiprocessors"};
+
+}  // namespace
+
+std::span<const SizeOption> grouped_wgmma_options() {
+  static const auto grouped = grouped_options();
+  static const std::array options{grouped[0], grouped[1], grouped[2], grouped[3], hopper_ctas};
+  return options;
+}
+
 std::span<const SizeOption> masked_wgmma_options() {
   static const auto masked = masked_options();
-  static const std::array options{masked[0], masked[1], masked[2], masked[3], grouped_options().back()};
+  static const std::array options{masked[0], masked[1], masked[2], masked[3], hopper_ctas};
   return options;
 }
 

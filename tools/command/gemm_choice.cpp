@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "harness/chip/chip_json.hpp"
 #include "ptx/diag/refuse.hpp"
 #include "tools/command/check_cache.hpp"
+#include "tools/command/chip_choice.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/report/numbers.hpp"
 
@@ -17,8 +17,6 @@ namespace kiln::command {
 namespace {
 
 constexpr double nearly = 1.02;
-
-bool is_hopper(isa::Target t) { return t.sm >= 90 && t.sm < 100; }
 
 bool has_target(const dsl::Entry& row, isa::Target target) {
   return std::find(row.targets.begin(), row.targets.end(), target) != row.targets.end();
@@ -54,11 +52,7 @@ isa::Target target_of(const KernelChoice& asked, const std::vector<const dsl::En
       if (std::find(targets.begin(), targets.end(), t) == targets.end()) targets.push_back(t);
   if (asked.target.empty()) {
     if (asked.chip.empty()) return targets.front();
-    const bool hopper = harness::chip_of(asked.chip).core == timing::TensorCore::wgmma;
-    const auto found = std::find_if(targets.begin(), targets.end(), [&](auto t) { return is_hopper(t) == hopper; });
-    if (found == targets.end())
-      diag::refuse("--chip: no kernel of type {} is written for {}", asked.type, harness::chip_of(asked.chip).title);
-    return *found;
+    return first_that_runs(harness::chip_of(asked.chip), targets, fmt::format("gemm of type {}", asked.type));
   }
   const auto wanted = isa::parse_target(asked.target);
   if (!wanted) diag::refuse("--target: must be a target such as sm_100a; got '{}'", asked.target);
@@ -72,9 +66,8 @@ isa::Target target_of(const KernelChoice& asked, const std::vector<const dsl::En
 }
 
 timing::Chip chip_for(const KernelChoice& asked, isa::Target target) {
-  const timing::Chip chip = harness::chip_of(!asked.chip.empty() ? asked.chip : is_hopper(target) ? "h100" : "b200");
-  const bool wgmma = chip.core == timing::TensorCore::wgmma;
-  if (wgmma != is_hopper(target)) diag::refuse("--chip: {} does not run {}", chip.title, isa::spelling(target));
+  timing::Chip chip = harness::chip_of(asked.chip.empty() ? usual_chip(target) : asked.chip);
+  require_runs(chip, target);
   return chip;
 }
 

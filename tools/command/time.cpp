@@ -1,7 +1,6 @@
 // kiln time: how long a kernel takes on a chip, predicted from its PTX.
 #include <memory>
 
-#include "harness/chip/chip_json.hpp"
 #include "harness/contract/contract_json.hpp"
 #include "harness/host/files.hpp"
 #include "harness/pipeline/pipeline.hpp"
@@ -10,6 +9,7 @@
 #include "timing/predict.hpp"
 #include "tools/command/advice.hpp"
 #include "tools/command/calibrate.hpp"
+#include "tools/command/chip_choice.hpp"
 #include "tools/command/kernel_arguments.hpp"
 #include "tools/command/prediction.hpp"
 #include "tools/command/read_source.hpp"
@@ -53,10 +53,15 @@ Subject file_of(const TimeArguments& a) {
           folder_of(a.launch)};
 }
 
+isa::Target target_of(const KernelChoice& choice) {
+  if (!choice.target.empty() || choice.chip.empty()) return choice.chosen_target();
+  return first_that_runs(harness::chip_of(choice.chip), choice.entry().targets, choice.name);
+}
+
 Subject kernel_of(const KernelChoice& choice, diag::Sink& sink) {
   const dsl::Entry& entry = choice.entry();
   const dsl::Sizes sizes = choice.chosen_sizes();
-  dsl::Kernel kernel = entry.build(choice.chosen_target(), sizes);
+  dsl::Kernel kernel = entry.build(target_of(choice), sizes);
   launch::Contract contract = entry.problem(kernel, sizes);
   return {harness::emit_verified(std::move(kernel.module), choice.name + ".ptx", sink), std::move(contract), {}};
 }
@@ -69,10 +74,10 @@ Subject subject_of(const TimeArguments& a, diag::Sink& sink) {
   return kernel_of(a.kernel, sink);
 }
 
-std::string chip_for(const TimeArguments& a, const ir::Module& module) {
-  if (!a.kernel.chip.empty()) return a.kernel.chip;
-  const auto target = module.target();
-  return target && target->sm >= 90 && target->sm < 100 ? "h100" : "b200";
+timing::Chip chip_for(const TimeArguments& a, const ir::Module& module) {
+  timing::Chip chip = harness::chip_of(a.kernel.chip.empty() ? usual_chip(module.target()) : a.kernel.chip);
+  if (module.target()) require_runs(chip, *module.target());
+  return chip;
 }
 
 // The same prediction of a chip or a kernel in which one thing is different.
@@ -117,7 +122,7 @@ int time_kernel(const TimeArguments& a) {
     print_findings(sink);
     return Exit::errors;
   }
-  const timing::Chip chip = harness::chip_of(chip_for(a, module));
+  const timing::Chip chip = chip_for(a, module);
   question.timeline = !a.trace.empty() || !a.page.empty();
   for (const std::string* path : {&a.trace, &a.page, &a.profile})
     if (!path->empty()) harness::check_writable(*path);
@@ -161,7 +166,7 @@ void add_time(const Builder& builder) {
   auto a = std::make_shared<TimeArguments>();
   sub->add_option("FILE|KERNEL", a->kernel.name, "a PTX file, - for stdin, or a kernel as `kiln list` names it");
   sub->add_option("--launch", a->launch, "the launch contract of a file")->type_name("L.json");
-  sub->add_option("--target", a->kernel.target, "architecture to build a kernel for [the kernel's first]")
+  sub->add_option("--target", a->kernel.target, "architecture to build a kernel for [the kernel's first that the chip runs]")
       ->type_name("sm_NNN");
   sub->add_option("--chip", a->kernel.chip, "b200, h200, h100 or a file [by the target: b200 or h100]")
       ->type_name("CHIP");
