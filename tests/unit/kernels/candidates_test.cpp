@@ -165,7 +165,7 @@ TEST_CASE("parts of K are added by the CTA that comes last, or by all that have 
                     "once; got --ctas 4");
 }
 
-TEST_CASE("on sm_90a CTAs are tried that share the K of the last tiles, where their round is not nearly full and K is long") {
+TEST_CASE("on sm_90a sharing the K of the last tiles is tried where their round is not nearly full and K is long") {
   const auto streamed = [](std::uint64_t m, std::uint64_t n, std::uint64_t k, isa::Target target, Sizes rest = {}) {
     rest.insert({{"m", m}, {"n", n}, {"k", k}, {"ctas", 132}, {"tile", {128, 128, 64}}, {"cta-group", 1}});
     const auto all = candidates(problems::gemm_bf16_kept, target, rest);
