@@ -495,8 +495,9 @@ void Generator::store(Warpgroup& g) {
     };
     if (!k.shared) return store_tile(), acc_->release(g, sums.empty);
     const auto shared = [&] { return streamed_tile(*k.shared, *rank_, col); };
-    const U32 part = streamed_->own() - streamed_->first_of(*k.shared);
-    g.when(is_whole(k), store_tile, [&] { partials_->leave(g, sums.sums, part, shared()); });
+    g.when(is_whole(k), store_tile, [&] {
+      partials_->leave(g, sums.sums, streamed_->own() - streamed_->first_of(*k.shared), shared());
+    });
     acc_->release(g, sums.empty);
     g.when(!is_whole(k), [&] { partials_->add_up(g, shared(), store_of(d, row + g.row())); });
   });

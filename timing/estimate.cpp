@@ -307,7 +307,8 @@ double set_up(const Tiling& t, const Chip& chip) {
 // CTAs that share the K of the last tiles are at many places of K. What two of them read they then read at different
 // times, and what L2 does not hold comes again. So measured on an H200; at few places it does not show, nor where a
 // little more than a round is shared, in which neighbours are nearly in step, if L2 holds a part of it.
-double out_of_step(const Tiling& t, const Deal& d, const Traffic& traffic, const Chip& chip, double cycles, double clock) {
+double out_of_step(const Tiling& t, const Deal& d, const Traffic& traffic, const Chip& chip, double cycles,
+                   double clock) {
   constexpr std::uint64_t few_places = 4;
   constexpr double missed = 0.85, nearly_a_round = 1.125, held_in_part = 2.5;
   const double operands = double(t.k * t.matrices) / 8 * (double(t.m) * t.a_bits + double(t.n) * t.b_bits * t.products);
@@ -357,7 +358,8 @@ Estimate estimate(const Tiling& t, const Chip& chip) {
   const double tensor = d.items * d.blocks * slot.tensor() * t.ctas;
   const double use = std::min(1.0, tensor / (cycles * chip[FactId::sms]));
   e.clock = clock_under(chip, use).value;
-  if (d.shared > 0) cycles += out_of_step(t, d, traffic, chip, d.shared / d.groups * d.blocks * slot.interval(), e.clock);
+  const double sharing = d.shared / d.groups * d.blocks * slot.interval();
+  if (d.shared > 0) cycles += out_of_step(t, d, traffic, chip, sharing, e.clock);
   e.hbm_bytes = traffic.from_hbm, e.l2_bytes = traffic.loaded;
   const double hbm = e.hbm_bytes / chip[FactId::hbm_rate] * e.clock;
   if (hbm > cycles) cycles = hbm, e.binds = "HBM";
