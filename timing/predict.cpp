@@ -285,8 +285,7 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
     for (std::size_t k = 0; k < std::min(given.size(), memory.around.size()); ++k) memory.around[k].given = given[k];
   }
   const std::vector<Surroundings>& around = memory.around;
-  const Chip loaded =
-      chip.core == TensorCore::wgmma ? slowed_by_tensor_core(chip, tensor_use_of(first, chip)) : chip;
+  const Chip loaded = chip.core == TensorCore::wgmma ? slowed_by_tensor_core(chip, tensor_use_of(first, chip)) : chip;
   const Times plain =
       runs.on(loaded, with_timeline(around, question.timeline), question.all ? Extent::all : Extent::sample, sink);
   p.outcome = plain.outcome;

@@ -9,8 +9,8 @@
 namespace kiln::timing {
 namespace {
 
-constexpr std::uint32_t turn = 512;    // instructions of a warp, one after the other
-constexpr int most_turns = 16;         // of a warp, if it does not wait by then
+constexpr std::uint32_t turn = 512;  // instructions of a warp, one after the other
+constexpr int most_turns = 16;       // of a warp, if it does not wait by then
 constexpr std::uint32_t sms_of_tpc = 2;
 
 }  // namespace
@@ -56,7 +56,8 @@ void Survey::transfer(sim::AsyncId, const sim::Transfer& t) {
   launches_.back()[region->name][begin].push_back(cta_->index);
 }
 
-// Two neighbours are an SM each of a TPC, and TPCs that ask for the same are spread over the GPCs; each GPC asks L2 once.
+// Two neighbours are an SM each of a TPC, and TPCs that ask for the same are spread over the GPCs; each GPC asks L2
+// once.
 double Survey::part_of(const Boxes& boxes) const {
   double asked = 0, given = 0;
   for (const auto& [address, ctas] : boxes) {

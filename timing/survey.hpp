@@ -1,5 +1,5 @@
-// What clusters that run at the same time ask of L2 together: a line that several SMs of a part of the chip want at about
-// the same time comes from L2 once. So it matters how many CTAs load the same box, and where these are.
+// What clusters that run at the same time ask of L2 together: a line that several SMs of a part of the chip want at
+// about the same time comes from L2 once. So it matters how many CTAs load the same box, and where these are.
 #pragma once
 
 #include <cstdint>

@@ -31,8 +31,8 @@ constexpr double group_gap = 32;                   // cycles from one wgmma of a
 constexpr std::size_t most_spans = 200'000;        // of a timeline
 constexpr double filled_beside = 0.1;              // of the time in which HBM gives a load: L2 gives nothing to the SM
 constexpr double whole_sectors = 0.4;              // of a row in two lines, to one that lies in an odd sector too
-constexpr double nothing_inside = 0.5;             // a row of a box that lies outside as a whole: the pair's other CTA has none
-constexpr double least_wait = 16;                  // cycles, of one that a timeline shows
+constexpr double nothing_inside = 0.5;  // a row of a box that lies outside as a whole: the pair's other CTA has none
+constexpr double least_wait = 16;       // cycles, of one that a timeline shows
 
 Stall stall_of(sim::WaitKind kind) {
   switch (kind) {
@@ -75,10 +75,10 @@ std::string_view maker(Does does) {
 
 // What a copy asks of global memory.
 struct Asked {
-  double rows = 0;   // that the copy engine takes one after the other, those outside of the tensor too
+  double rows = 0;    // that the copy engine takes one after the other, those outside of the tensor too
   double absent = 0;  // of them, those outside
-  double bytes = 0;  // inside of the tensor
-  double split = 0;  // of them, the part in rows that lie in one line more than they fill
+  double bytes = 0;   // inside of the tensor
+  double split = 0;   // of them, the part in rows that lie in one line more than they fill
 };
 
 Asked asked_by(const sim::Transfer& t) {

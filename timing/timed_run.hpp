@@ -142,12 +142,12 @@ class TimedRun {
   };
   // A load whose destination is not known yet.
   struct Load {
-    double cycles = 0;         // of the copy engine
-    double bytes = 0;          // that come to the SM
-    double split = 0;          // the part of them in rows that lie in two lines
-    double filled = 0;         // cycles in which L2 takes them from HBM instead of giving
-    bool from_shared = false;  // of another CTA
-    bool cold = false;         // from HBM
+    double cycles = 0;              // of the copy engine
+    double bytes = 0;               // that come to the SM
+    double split = 0;               // the part of them in rows that lie in two lines
+    double filled = 0;              // cycles in which L2 takes them from HBM instead of giving
+    bool from_shared = false;       // of another CTA
+    bool cold = false;              // from HBM
     std::optional<double> given{};  // of these bytes, the part that L2 gives, if that is known
   };
   struct Copy {
@@ -213,7 +213,7 @@ class TimedRun {
   std::deque<Copy> copies_{};
   std::optional<double> engine_end_{};  // of the multicast's first destination
   double hbm_end_ = 0;                  // when HBM has given its part of that
-  std::optional<double> cold_{};  // of the copy that is issued: the part that HBM gives
+  std::optional<double> cold_{};        // of the copy that is issued: the part that HBM gives
   std::optional<Load> load_{};
   std::vector<Touch> touched_{};             // by its lanes
   std::vector<sim::Transfer> stored_{};      // boxes that they store
