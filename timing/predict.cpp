@@ -31,9 +31,7 @@ class Runs {
   }
 
   Times on(const Chip& chip, const std::vector<Surroundings>& around, Extent extent, diag::Sink& sink) {
-    if (ran_)
-      for (std::size_t k = 0; k < fresh_.buffers.size(); ++k) used_.buffers[k].bytes = fresh_.buffers[k].bytes;
-    ran_ = true;
+    start_anew();
     TimedSchedule schedule(chip, around, extent);
     sim::Options options;
     options.arithmetic = sim::Arithmetic::fast;
@@ -45,10 +43,29 @@ class Runs {
     return t;
   }
 
+  /// What clusters that run at the same time ask of L2 together, by launch; of those that are `wanted`.
+  std::vector<GivenByL2> survey(const Chip& chip, std::vector<bool> wanted) {
+    start_anew();
+    Survey survey(chip, std::move(wanted));
+    sim::Options options;
+    options.arithmetic = sim::Arithmetic::fast;
+    options.detect_races = false;
+    options.schedule = &survey;
+    diag::Sink unheard;
+    sim::simulate(module_, used_, options, unheard, &survey);
+    return survey.given();
+  }
+
   /// A buffer as the latest run left it.
   const std::vector<std::uint8_t>& buffer(const std::string& name) const { return used_.at(name).bytes; }
 
  private:
+  void start_anew() {
+    if (ran_)
+      for (std::size_t k = 0; k < fresh_.buffers.size(); ++k) used_.buffers[k].bytes = fresh_.buffers[k].bytes;
+    ran_ = true;
+  }
+
   const ir::Module& module_;
   const launch::Contract& fresh_;
   launch::Contract used_{};
@@ -150,6 +167,28 @@ void find_roofs(LaunchTime& l, const Chip& chip) {
   std::stable_sort(l.roofs.begin(), l.roofs.end(), [](const Roof& x, const Roof& y) { return x.cycles > y.cycles; });
 }
 
+// L2 has a clock of its own: in a cycle of SMs that the tensor core slows it gives more than it was seen to give.
+Chip slowed_by_tensor_core(Chip chip, double tensor_use) {
+  constexpr double seen_at = 0.95;  // of load_clock
+  const double clock = clock_under(chip, tensor_use).value, more = seen_at * chip[FactId::load_clock] / clock;
+  using enum FactId;
+  for (const FactId id : {ingest_rate, ingest_rate_all, ingest_rate_own, ingest_rate_split, hbm_rate})
+    chip.values[std::size_t(id)].value *= std::max(1.0, more);
+  return chip;
+}
+
+// Of the whole chip, if all launches use their tensor cores as their first clusters do.
+double tensor_use_of(const Times& t, const Chip& chip) {
+  double busy = 0, cycles = 0;
+  for (const ClusterTime& c : t.clusters) {
+    const auto core = std::find_if(c.uses.begin(), c.uses.end(), [](const Use& u) { return u.name == "tensor core"; });
+    const double sms = double(std::min(c.clusters, c.resident) * c.ctas) / chip[FactId::sms];
+    cycles += c.cycles;
+    if (core != c.uses.end()) busy += core->busy * c.busy_part * sms;
+  }
+  return cycles > 0 ? std::min(1.0, busy / cycles) : 0;
+}
+
 // A programmatic dependent launch begins when all CTAs of the one before it have let it, if its CTAs find room: beside
 // those on their SMs, or on SMs that have none. Until it waits for the launch before it, both go on.
 double hidden(const LaunchTime& before, const LaunchTime& l, const launch::Launch& asked, const Chip& chip) {
@@ -237,16 +276,23 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
   Runs runs(module, contract);
   diag::Sink unheard;  // the run after it says the same
   const Surroundings found{.hits_l2 = true, .values = p.values};
-  const Memory memory = memory_of(runs.on(chip, {found}, Extent::few, unheard), found,
-                                  double(bytes_of(contract, question.kept)), chip, question.l2);
+  const Times first = runs.on(chip, {found}, Extent::few, unheard);
+  Memory memory = memory_of(first, found, double(bytes_of(contract, question.kept)), chip, question.l2);
+  if (chip.core == TensorCore::wgmma) {
+    std::vector<bool> copies;
+    for (const ClusterTime& c : first.clusters) copies.push_back(c.copies && !c.takes_clusters);
+    const std::vector<GivenByL2> given = runs.survey(chip, copies);
+    for (std::size_t k = 0; k < std::min(given.size(), memory.around.size()); ++k) memory.around[k].given = given[k];
+  }
   const std::vector<Surroundings>& around = memory.around;
+  const Chip loaded = chip.core == TensorCore::wgmma ? slowed_by_tensor_core(chip, tensor_use_of(first, chip)) : chip;
   const Times plain =
-      runs.on(chip, with_timeline(around, question.timeline), question.all ? Extent::all : Extent::sample, sink);
+      runs.on(loaded, with_timeline(around, question.timeline), question.all ? Extent::all : Extent::sample, sink);
   p.outcome = plain.outcome;
   if (!question.kept.empty()) p.kept = runs.buffer(question.kept);
   if (p.outcome != sim::Outcome::finished) return p;
   diag::Sink again;  // says what has been said
-  const Chip slow = bent(chip, true), fast = bent(chip, false);
+  const Chip slow = bent(loaded, true), fast = bent(loaded, false);
   const Times most = runs.on(slow, around, Extent::first, again), least = runs.on(fast, around, Extent::first, again);
   for (std::size_t k = 0; k < plain.clusters.size(); ++k) {
     if (k >= most.clusters.size() || k >= least.clusters.size()) break;

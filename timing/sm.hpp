@@ -96,7 +96,8 @@ struct Sm {
   std::unordered_set<std::uint64_t> hbm_blocks{};  // that loads have asked of it
   Server copies{};                                 // the copy engine: rows of boxes
   Server stores{};
-  Server ingest{};  // from L2
+  Server ingest{};  // from L2, as its share of that
+  Server port{};    // and as it takes what comes
   TensorPipe tensor;
   std::set<std::uint64_t> maps{};  // tensors whose maps have been fetched
   bool fetches_maps = false;       // the kernel does so itself

@@ -29,7 +29,10 @@ constexpr std::uint64_t own_bytes = 512;           // of a block of which it is 
 constexpr double wgmma_k_bytes = 32;               // of a column of B, in one wgmma
 constexpr double group_gap = 32;                   // cycles from one wgmma of a group to the next, at most
 constexpr std::size_t most_spans = 200'000;        // of a timeline
-constexpr double least_wait = 16;                  // cycles, of one that a timeline shows
+constexpr double filled_beside = 0.1;              // of the time in which HBM gives a load: L2 gives nothing to the SM
+constexpr double whole_sectors = 0.4;              // of a row in two lines, to one that lies in an odd sector too
+constexpr double nothing_inside = 0.5;  // a row of a box that lies outside as a whole: the pair's other CTA has none
+constexpr double least_wait = 16;       // cycles, of one that a timeline shows
 
 Stall stall_of(sim::WaitKind kind) {
   switch (kind) {
@@ -72,20 +75,23 @@ std::string_view maker(Does does) {
 
 // What a copy asks of global memory.
 struct Asked {
-  double rows = 0;   // that the copy engine takes one after the other, those outside of the tensor too
-  double bytes = 0;  // inside of the tensor
-  double split = 0;  // of them, the part in rows that lie in one line more than they fill
+  double rows = 0;    // that the copy engine takes one after the other, those outside of the tensor too
+  double absent = 0;  // of them, those outside
+  double bytes = 0;   // inside of the tensor
+  double split = 0;   // of them, the part in rows that lie in one line more than they fill
 };
 
 Asked asked_by(const sim::Transfer& t) {
   const auto pieces = [](std::uint64_t bytes) { return (bytes + row_bytes - 1) / row_bytes; };
-  if (!t.box) return {double(pieces(t.bytes)), double(t.bytes), 0};
-  Asked out{double(t.box->rows() * pieces(t.box->row_bytes())), 0, 0};
-  double split = 0;
+  if (!t.box) return {.rows = double(pieces(t.bytes)), .bytes = double(t.bytes)};
+  Asked out{.rows = double(t.box->rows() * pieces(t.box->row_bytes()))};
+  double split = 0, present = 0;
   for (const auto& [address, bytes] : sim::global_rows(*t.box)) {
-    out.bytes += bytes;
-    if ((address + bytes - 1) / row_bytes - address / row_bytes + 1 > pieces(bytes)) split += bytes;
+    out.bytes += bytes, present += double(pieces(bytes));
+    if ((address + bytes - 1) / row_bytes - address / row_bytes + 1 > pieces(bytes))
+      split += address % sector_bytes == 0 ? whole_sectors * bytes : bytes;
   }
+  out.absent = out.rows - present;
   if (out.bytes > 0) out.split = split / out.bytes;
   return out;
 }
@@ -421,8 +427,8 @@ double TimedRun::shared_cycles(Sm& s) {
   return bytes / chip_[shared_rate];
 }
 
-// wgmma reads its operands through the port that loads and stores use, and through which boxes land; tcgen05.mma has
-// one of its own. Copies themselves are not slowed on either chip.
+// wgmma reads its operands through the port that loads and stores use; tcgen05.mma has one of its own. Copies are not
+// slowed on either chip, and do not slow.
 void TimedRun::use_operands(Sm& s, double bytes) {
   if (chip_.core == TensorCore::wgmma) s.operands.end(now_, bytes / chip_[shared_rate]);
 }
@@ -435,7 +441,9 @@ void TimedRun::load(Track& t, const Next& n, double ready) {
 // instruction needs the answer the warp goes on.
 void TimedRun::meet_mbarrier(Track& t, const Next& n, double since) {
   const bool peeked = observed_ && t.peeked == observed_;
-  double answered = observed_ ? (peeked ? t.peeked_at : now_) + chip_[try_wait] : now_;
+  const bool warp_waits = chip_.core == TensorCore::wgmma && sim::count(n.lanes) > 1;
+  const double takes = chip_[warp_waits ? try_wait_warp : try_wait];
+  double answered = observed_ ? (peeked ? t.peeked_at : now_) + takes : now_;
   t.awaited = "mbarriers that were complete";
   t.release = {Release::Kind::warp, t.number, now_, now_}, t.is_on_path = true;
   if (observed_) {
@@ -478,12 +486,8 @@ void TimedRun::start_wgmma(Track& t, const Next& n) {
   double bytes = 0;
   for (const Touch& x : touched_) bytes += x.bytes;
   // The warp's own rows of A, and its part of B, which the warpgroup reads once.
-  const double read = bytes - wgmma_k_bytes * columns * (1 - 1.0 / isa::warps_per_warpgroup);
-  use_operands(s, read);
-  const double own = now_ + read / chip_[shared_rate];
-  // Boxes that were asked for now land later, when the port has time for them, but for as long as a load takes.
-  const double taken = s.operands.free() - chip_[load_latency];
-  const double end = std::max({core.end(now_, wgmma_interval(chip_, columns)), own, taken});
+  use_operands(s, bytes - wgmma_k_bytes * columns * (1 - 1.0 / isa::warps_per_warpgroup));
+  const double end = std::max(core.end(now_, wgmma_interval(chip_, columns)), s.operands.free());
   core.begin(end, 0);
   wgmma_queue_of(t).add(end);
   wgmma_done_[{t.cta->index, t.warp->index}].push_back(end + chip_[wgmma_drain]);
@@ -540,6 +544,14 @@ bool TimedRun::is_handed(std::uint64_t address) const {
   return r && around_.handed.contains(r->name);
 }
 
+// Of what a copy brings from there, the part that L2 gives.
+std::optional<double> TimedRun::given_by_l2(std::uint64_t address) const {
+  if (around_.given.empty() || address == 0) return std::nullopt;
+  const sim::Region* r = cluster_.grid.memory.region(address);
+  const auto found = r ? around_.given.find(r->name) : around_.given.end();
+  return found == around_.given.end() ? std::nullopt : std::optional(found->second);
+}
+
 // And writes, which L2 takes.
 void TimedRun::note_written(Sm& s, std::uint64_t address, double bytes) {
   const sim::Region* r = cluster_.grid.memory.region(address);
@@ -553,7 +565,6 @@ void TimedRun::transfer(const sim::Transfer& t) {
   if (!issuer_) return;
   Sm& s = sm(*issuer_->cta);
   const Asked asked = asked_by(t);
-  const auto cold = t.global == 0 || !t.signals ? std::nullopt : note_read(t.global, double(t.bytes));
   // Lanes that store the same box: the operands of the instruction are the warp's, and it is sent once.
   const auto is_same = [&](const sim::Transfer& x) { return x.global == t.global && x.at == t.at; };
   if (!t.signals && t.box) {
@@ -566,16 +577,32 @@ void TimedRun::transfer(const sim::Transfer& t) {
     copies_.push_back({read, read + chip_[store_latency]});
     return;
   }
-  const double cycles = asked.rows * chip_[copy_row];
+  // What the tensor does not have the copy engine makes, on a chip with wgmma in a time of its own.
+  const bool wgmma = chip_.core == TensorCore::wgmma;
+  double absent_row = share_.absent_row;
+  if (wgmma && cluster_.ctas.size() > 1) absent_row = chip_[copy_row_outside] * (asked.bytes == 0 ? nothing_inside : 1);
+  const double cycles = (asked.rows - asked.absent) * chip_[copy_row] + asked.absent * absent_row;
+  double from_hbm = 0;
   if (!engine_end_ || !cost(issuing_).multicast) {
     const bool first = t.box && s.maps.insert(t.global).second && !s.fetches_maps;
+    const double bytes = wgmma ? asked.bytes : double(t.bytes);
+    cold_ = t.global == 0 ? std::nullopt : note_read(t.global, bytes);
     if (t.global != 0) time_.loaded += double(t.bytes);
     hbm_end_ = now_;
-    if (cold.value_or(0) > 0)
-      hbm_end_ = s.hbm.end(now_, double(t.bytes) * *cold * (1 + around_.dirty) / share_.hbm_rate);
+    if (cold_.value_or(0) > 0) {
+      from_hbm = bytes * *cold_ * (1 + around_.dirty) / share_.hbm_rate;
+      hbm_end_ = s.hbm.end(now_, from_hbm);
+    }
     engine_end_ = s.copies.end(now_ + (first ? chip_[descriptor_miss] : 0), cycles);
   }
-  load_ = Load{cycles, double(t.bytes), asked.split, t.global == 0, cold.has_value()};
+  time_.copies = true;
+  load_ = Load{.cycles = cycles,
+               .bytes = wgmma ? asked.bytes : double(t.bytes),
+               .split = asked.split,
+               .filled = wgmma ? filled_beside * from_hbm : 0,
+               .from_shared = t.global == 0,
+               .cold = cold_.has_value(),
+               .given = given_by_l2(t.global)};
 }
 
 // Where a load that has been announced goes.
@@ -587,13 +614,22 @@ void TimedRun::access(const sim::Range& range, sim::AccessKind kind) {
   double latency = chip_[load_->cold ? load_latency_hbm : load_latency] - chip_[wake];
   if (load_->from_shared) latency = chip_[remote_arrive];
   if (multicast) latency += chip_[FactId::multicast];
-  const double rate = multicast ? chip_[ingest_rate] : share_.ingest_rate;
   // What goes to several CTAs L2 gives once.
-  const double split_rate = std::min(rate, share_.split_rate * (multicast ? double(cluster_.ctas.size()) : 1));
+  const double ctas = double(cluster_.ctas.size()), times = multicast ? ctas : 1;
+  double rate = multicast ? chip_[ingest_rate] : share_.ingest_rate;
+  if (load_->given) {
+    rate = std::min(chip_[ingest_rate], share_.own_rate * times / *load_->given);
+    if (ctas > 1) rate /= chip_[cluster_ingest];
+  }
+  double split_rate = std::min(rate, share_.split_rate * times);
+  if (load_->given && ctas > 1) split_rate = std::min(rate, chip_[ingest_rate_split] * times);
   Sm& to = sm(cta_of(range.cta));
-  if (chip_.core == TensorCore::wgmma) to.operands.end(now_, load_->bytes / chip_[shared_landing]);
-  const double travels = load_->bytes * ((1 - load_->split) / rate + load_->split / split_rate);
-  const double arrived = to.ingest.end(*engine_end_ - load_->cycles, travels);
+  const double travels = load_->bytes * ((1 - load_->split) / rate + load_->split / split_rate) + load_->filled;
+  const double begins = *engine_end_ - load_->cycles;
+  double arrived = to.ingest.end(begins, travels);
+  // L2 serves who asks: the share of an SM holds over a while.
+  if (load_->given)
+    arrived = std::max(to.port.end(begins, load_->bytes / chip_[ingest_rate]), arrived - chip_[ingest_ahead]);
   const double done = std::max({*engine_end_, arrived, hbm_end_}) + latency;
   copies_.push_back({done, done});
   show(cta_of(range.cta).rank, "copies", "load", now_, done);

@@ -23,6 +23,7 @@
 #include "timing/cost.hpp"
 #include "timing/critical_path.hpp"
 #include "timing/sm.hpp"
+#include "timing/survey.hpp"
 #include "timing/wavefronts.hpp"
 
 namespace kiln::timing {
@@ -36,6 +37,7 @@ struct Surroundings {
   // Of a buffer that the launch writes and that L2 cannot hold: the part of what is loaded that HBM gives, if this
   // cluster has not just written it.
   std::map<std::string, double> spilled{};
+  GivenByL2 given{};                // of what bulk copies load, where it is known
   std::set<std::string> handed{};   // buffers that clusters of the launch write for others to read
   double dirty = 0;                 // what comes into L2 drives out as much, of which HBM must take this part
   std::uint64_t busy_clusters = 0;  // that run at the same time; 0: as many as there are and fit
@@ -61,6 +63,7 @@ struct ClusterTime {
   double operations = 0;                               // of the tensor core, a multiply-add counting two
   double loaded = 0;                                   // bytes that loads and copies asked of L2
   std::map<std::string, BufferUse> read{}, written{};  // by buffer
+  bool copies = false;                                 // bulk copies bring what it reads
   double busy_part = 1;                                // of the clusters, those that multiply, if the first one does
   bool guessed_mma = false;                            // of a form that was not measured
   bool takes_clusters = false;                         // the kernel asks for the work of clusters that have not started
@@ -139,11 +142,13 @@ class TimedRun {
   };
   // A load whose destination is not known yet.
   struct Load {
-    double cycles = 0;         // of the copy engine
-    double bytes = 0;          // that come to the SM, zeros outside of the tensor too
-    double split = 0;          // the part of them in rows that lie in two lines
-    bool from_shared = false;  // of another CTA
-    bool cold = false;         // from HBM
+    double cycles = 0;              // of the copy engine
+    double bytes = 0;               // that come to the SM
+    double split = 0;               // the part of them in rows that lie in two lines
+    double filled = 0;              // cycles in which L2 takes them from HBM instead of giving
+    bool from_shared = false;       // of another CTA
+    bool cold = false;              // from HBM
+    std::optional<double> given{};  // of these bytes, the part that L2 gives, if that is known
   };
   struct Copy {
     double read = 0, done = 0;
@@ -161,6 +166,7 @@ class TimedRun {
   void charge(Track&, const Next&);
   std::optional<double> note_read(std::uint64_t address, double bytes);
   bool is_handed(std::uint64_t address) const;
+  std::optional<double> given_by_l2(std::uint64_t address) const;
   void note_written(Sm&, std::uint64_t address, double bytes);
   void store_global(Track&);
   void note_arrival(const Track&, std::uint32_t operation);
@@ -207,6 +213,7 @@ class TimedRun {
   std::deque<Copy> copies_{};
   std::optional<double> engine_end_{};  // of the multicast's first destination
   double hbm_end_ = 0;                  // when HBM has given its part of that
+  std::optional<double> cold_{};        // of the copy that is issued: the part that HBM gives
   std::optional<Load> load_{};
   std::vector<Touch> touched_{};             // by its lanes
   std::vector<sim::Transfer> stored_{};      // boxes that they store

@@ -293,5 +293,46 @@ TEST_CASE("a K step of the library's GEMM takes its wgmmas' time while copies la
   CHECK((cycles(4096) - cycles(2048)) / 32 == doctest::Approx(1022).epsilon(0.02));
 }
 
+// Cycles of a K step of gemm_bf16_kept on an H100 whose L2 has the inputs.
+double step_of(dsl::Size tile, std::uint64_t ctas, std::uint64_t stages, std::uint64_t m, std::uint64_t n,
+               std::uint64_t from, std::uint64_t to) {
+  const auto cycles = [&](std::uint64_t k) {
+    const Subject s = subject_of("gemm_bf16_kept",
+                                 {{"m", m},
+                                  {"n", n},
+                                  {"k", k},
+                                  {"ctas", 132ull},
+                                  {"stages", stages},
+                                  {"cta-group", ctas},
+                                  {"accumulators", 2ull},
+                                  {"tma-store", 1ull},
+                                  {"storers", 1ull},
+                                  {"tile", tile}},
+                                 isa::sm_90a);
+    return prediction_of(s, harness::chip_of("h100"), {.l2 = timing::L2::warm}).cycles.value;
+  };
+  return (cycles(to) - cycles(from)) / (double(to - from) / 64);
+}
+
+TEST_CASE(
+    "L2 gives a box the more slowly the fewer CTAs load it: steps of 405 to 667 cycles on an H100") {
+  const dsl::Size narrow(128, 32, 64), wide(128, 128, 64), pairs(256, 128, 64);
+  CHECK(step_of(narrow, 1, 10, 1536, 352, 1024, 2048) == doctest::Approx(405).epsilon(0.12));  // by 11 and 12
+  CHECK(step_of(narrow, 1, 10, 4224, 128, 1024, 2048) == doctest::Approx(541).epsilon(0.16));  // by 4 and 33
+  CHECK(step_of(narrow, 1, 10, 1536, 32, 1024, 2048) == doctest::Approx(206).epsilon(0.1));    // 12 SMs alone
+  CHECK(step_of(wide, 1, 6, 1536, 1408, 1024, 2048) == doctest::Approx(520).epsilon(0.1));
+  CHECK(step_of(pairs, 2, 6, 1536, 1408, 1024, 2048) == doctest::Approx(667).epsilon(0.1));
+}
+
+TEST_CASE("rows of a box that the tensor does not have take six cycles each on an H100") {
+  CHECK(step_of(dsl::Size(128, 32, 64), 1, 10, 1, 4224, 1024, 2048) == doctest::Approx(820).epsilon(0.1));
+}
+
+TEST_CASE("rows of a box in two lines are bound by the part of the chip that asks for them") {
+  const dsl::Size tile(128, 128, 64);
+  CHECK(step_of(tile, 1, 6, 1536, 1408, 1032, 2056) == doctest::Approx(1156).epsilon(0.22));
+  CHECK(step_of(tile, 1, 6, 1536, 384, 1032, 2056) < 0.65 * 1150);  // 36 SMs
+}
+
 }  // namespace
 }  // namespace kiln::test::memory_time_test

@@ -1,0 +1,81 @@
+#include "timing/survey.hpp"
+
+#include <algorithm>
+
+#include "sim/async/tma.hpp"
+#include "sim/core/start.hpp"
+#include "sim/schedule/scheduler.hpp"
+
+namespace kiln::timing {
+namespace {
+
+constexpr std::uint32_t turn = 512;  // instructions of a warp, one after the other
+constexpr int most_turns = 16;       // of a warp, if it does not wait by then
+constexpr std::uint32_t sms_of_tpc = 2;
+
+}  // namespace
+
+sim::Outcome Survey::run(sim::Cluster& cluster, const ir::Operation*& current) {
+  const std::size_t launch = cluster.grid.number;
+  if (launches_.size() <= launch) launches_.resize(launch + 1), seen_.clear();
+  cluster.grid.waiting.clear();
+  if (launch >= wanted_.size() || !wanted_[launch]) return sim::Outcome::finished;
+  cluster_ = &cluster;
+  // Copies do not land here, so warps soon wait for them.
+  bool goes_on = true;
+  for (int k = 0; k < most_turns && goes_on; ++k) {
+    goes_on = false;
+    for (sim::Cta& cta : cluster.ctas)
+      for (sim::Warp& warp : cta.warps) {
+        if (!warp.runnable()) continue;
+        cta_ = &cta;
+        const std::uint64_t steps = cta.steps;
+        sim::Turn some;
+        some.budget = turn, some.attempts = true;
+        sim::run_warp(cluster, cta, warp, some, current);
+        goes_on |= cta.steps != steps;
+      }
+  }
+  cluster.events = {};
+  const std::uint64_t clusters = sim::clusters_of(cluster.grid).volume();
+  const std::uint64_t at_once = std::min(clusters, resident_clusters(chip_, cluster.ctas.size()));
+  if (cluster.index + 1 < at_once) cluster.grid.waiting.push_back(cluster.index + 1);
+  return sim::Outcome::finished;
+}
+
+void Survey::transfer(sim::AsyncId, const sim::Transfer& t) {
+  if (!t.signals || t.global == 0 || !cta_) return;
+  const sim::Region* region = cluster_->grid.memory.region(t.global);
+  if (!region || !seen_.insert({cta_->index, region->name}).second) return;
+  std::uint64_t begin = t.global;
+  if (t.box) {
+    const auto rows = sim::global_rows(*t.box);
+    if (rows.empty()) return;
+    begin = rows.front().first;
+  }
+  launches_.back()[region->name][begin].push_back(cta_->index);
+}
+
+// Two neighbours are an SM each of a TPC, and TPCs that ask for the same are spread over the GPCs; each GPC asks L2
+// once.
+double Survey::part_of(const Boxes& boxes) const {
+  double asked = 0, given = 0;
+  for (const auto& [address, ctas] : boxes) {
+    std::set<std::uint32_t> tpcs;
+    for (const std::uint32_t cta : ctas) tpcs.insert(cta / sms_of_tpc);
+    asked += double(ctas.size());
+    given += std::min(double(tpcs.size()), chip_[FactId::gpcs]);
+  }
+  return given / asked;
+}
+
+std::vector<GivenByL2> Survey::given() const {
+  std::vector<GivenByL2> out;
+  for (const auto& launch : launches_) {
+    GivenByL2& parts = out.emplace_back();
+    for (const auto& [name, boxes] : launch) parts[name] = part_of(boxes);
+  }
+  return out;
+}
+
+}  // namespace kiln::timing

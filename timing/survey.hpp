@@ -1,0 +1,47 @@
+// What clusters that run at the same time ask of L2 together: a line that several SMs of a part of the chip want at
+// about the same time comes from L2 once. So it matters how many CTAs load the same box, and where these are.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/schedule/schedule.hpp"
+#include "timing/chip.hpp"
+
+namespace kiln::timing {
+
+/// By buffer: of what bulk copies load of it, the part that L2 has to give; 1 where no two CTAs load the same.
+using GivenByL2 = std::map<std::string, double>;
+
+/// Runs all clusters of a launch that are on the chip at the same time, each until it waits for its first copies, and
+/// notes where these begin. Give it to a run as its schedule and as its observer; the run computes nothing.
+class Survey final : public sim::schedule::Schedule, public sim::Observer {
+ public:
+  /// `wanted`: launches that are looked at, by their number.
+  Survey(const Chip& chip, std::vector<bool> wanted) : chip_(chip), wanted_(std::move(wanted)) {}
+
+  sim::Outcome run(sim::Cluster&, const ir::Operation*& current) override;
+  void transfer(sim::AsyncId, const sim::Transfer&) override;
+
+  /// Of each launch that ran.
+  std::vector<GivenByL2> given() const;
+
+ private:
+  // The first copy of a CTA from a buffer, by the address where it begins: the CTAs for which it is the same one.
+  using Boxes = std::map<std::uint64_t, std::vector<std::uint32_t>>;
+
+  double part_of(const Boxes&) const;
+
+  const Chip& chip_;
+  std::vector<bool> wanted_;
+  const sim::Cluster* cluster_ = nullptr;  // that runs, and its CTA
+  const sim::Cta* cta_ = nullptr;
+  std::set<std::pair<std::uint32_t, std::string>> seen_{};  // CTAs and buffers of this launch
+  std::vector<std::map<std::string, Boxes>> launches_{};
+};
+
+}  // namespace kiln::timing
