@@ -162,10 +162,6 @@ int bytes_of(const std::vector<int>& of_part, const std::vector<int>& parts) {
                          [&](int sum, int part) { return sum + of_part[std::size_t(part)]; });
 }
 
-}  // namespace
-
-namespace {
-
 // The role fills these parts, in some slots or in all.
 void fills(RingUse& use, const RingState& ring, const std::vector<int>& parts) {
   use.parts.insert(use.parts.end(), parts.begin(), parts.end());

@@ -26,14 +26,7 @@ using Sums = SumsFragment<N>;
 constexpr int rows_of_lane = 2;
 constexpr int row_of(int i) { return Sums::at(0, i).row / 8; }  // of the lane's two, which are 8 apart
 
-constexpr MmaSpec mma = [] {
-  MmaSpec spec;
-  spec.form.kind = kind_f8f6f4;
-  spec.shape.a = spec.shape.b = ScalarType::e4m3;
-  spec.shape.d = ScalarType::f32;
-  spec.shape.m = M, spec.shape.n = N;
-  return spec;
-}();
+constexpr MmaSpec mma = register_mma(kind_f8f6f4, ScalarType::e4m3, M, N);
 
 constexpr auto parameter_list =
     parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMapHandle<e4m3, 3>>(), "SFA"_arg.is<Pointer<f32>>(),
@@ -98,9 +91,8 @@ Kernel build(const char* name, Target target) {
           for (int j = 0; j < Sums::elements; ++j) sums[j] = fma(block.f32(j), scale[std::size_t(row_of(j))], sums[j]);
         });
         const ListedResults<DTile> results{given["D"_arg], given["rows"_arg], n};
-        const U32 rows = which == 0 ? tile.rows : select(tile.rows > DTile::rows, tile.rows - DTile::rows, 0);
         for (int c = 0; c < N; c += DTile::cols)
-          results.store(g, out, tile.first + which * DTile::rows, rows, tile.column * N + c, [&](const auto& to) {
+          results.store(g, out, tile, which, tile.column * N + c, [&](const auto& to) {
             store_block(g, to, [&](int column, int count) {
               return converted(make_registers(count / 2, [&](int j) { return sums[(c + column) / 2 + j]; }),
                                element_type<bf16>);

@@ -11,6 +11,12 @@ struct ListedTile {
   dsl::U32 first, rows;  // its first row of A and D, and how many rows of its group there are from there on
   dsl::U32 group;
   dsl::U32 column;  // of tiles
+
+  /// How many rows of the group there are from a block of 64 rows of the tile on, 0 or 1.
+  dsl::U32 rows_from(int block) const {
+    const int before = block * isa::wgmma_m;
+    return block == 0 ? rows : select(rows > before, rows - before, 0);
+  }
 };
 
 /// The tiles of a CTA: every `step`-th of all from `first` on, in bands of eight rows of tiles, column by column.
@@ -76,10 +82,11 @@ struct ListedResults {
   dsl::Pointer<typename Tile::element> d;
   dsl::U32 n;  // D's columns
 
-  /// From `row` and `column` on, of which the group has `rows` rows more. `write(tile)` writes the block.
+  /// The tile's block of rows `which`, from `column` on. `write(tile)` writes it.
   template <int stages, class Write>
-  void store(dsl::Warpgroup& g, dsl::StoreRing<stages, Tile>& out, const dsl::U32& row, const dsl::U32& rows,
+  void store(dsl::Warpgroup& g, dsl::StoreRing<stages, Tile>& out, const ListedTile& tile, int which,
              const dsl::U32& column, const Write& write) const {
+    const dsl::U32 row = tile.first + which * Tile::rows, rows = tile.rows_from(which);
     const dsl::Pred whole = rows >= Tile::rows;
     const auto block = out.acquire(g);
     write(block);

@@ -25,19 +25,14 @@ using BTile = SharedTile<bf16, N, K, K_major, swizzle_128B>;
 using BHalf = SharedTile<bf16, N / 2, K, K_major, swizzle_128B>;  // what a copy brings
 using DTile = SharedTile<bf16, isa::wgmma_m, 64, K_major, swizzle_128B>;
 
-constexpr MmaSpec mma = [] {
-  MmaSpec spec;
-  spec.form.kind = kind_f16;
-  spec.shape.a = spec.shape.b = ScalarType::bf16;
-  spec.shape.d = ScalarType::f32;
-  spec.shape.m = M, spec.shape.n = N;
-  return spec;
-}();
+constexpr MmaSpec mma = register_mma(kind_f16, ScalarType::bf16, M, N);
 
 constexpr auto parameter_list =
     parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMapHandle<bf16, 3>>(), "D"_arg.is<TensorMap<DTile>>(),
                "rows"_arg.is<Pointer<bf16>>(), "tiles"_arg.is<Pointer<u32>>(), "count"_arg.is<Pointer<u32>>(),
                "n"_arg.is<u32>(), "k_blocks"_arg.is<u32>());
+
+constexpr SizeOption hopper_ctas{"ctas", 132, "CTAs at most; an H100 or H200 SXM has 132 multiprocessors"};
 
 Kernel listed(const char* name, Target target) {
   KernelBuilder gemm(name, target, warps<9>);
@@ -60,11 +55,9 @@ Kernel listed(const char* name, Target target) {
           sums.commit(slot.empty);
         });
         sums.finish();
-        const U32 row = tile.first + which * DTile::rows;
-        const U32 rows = which == 0 ? tile.rows : select(tile.rows > DTile::rows, tile.rows - DTile::rows, 0);
         const ListedResults<DTile> results{given["D"_arg], given["rows"_arg], n};
         for (int c = 0; c < b_tile.rows; c += DTile::cols)
-          results.store(g, out, row, rows, column + c,
+          results.store(g, out, tile, which, column + c,
                         [&](const auto& block) { store_block(g, block, sums, 0, c); });
       };
       tiles.each(
@@ -131,12 +124,6 @@ launch::Contract gemm_masked_wgmma_problem(const Kernel& kernel, const Sizes& si
   launch_listed(c, kernel, sizes, groups * s.m, add_masked_list(c, s.m, groups, M));
   return c;
 }
-
-namespace {
-
-constexpr SizeOption hopper_ctas{"ctas", 132, "CTAs at most; an H100 or H200 SXM has 132 multiprocessors"};
-
-}  // namespace
 
 std::span<const SizeOption> grouped_wgmma_options() {
   static const auto grouped = grouped_options();

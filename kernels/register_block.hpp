@@ -6,6 +6,16 @@
 
 namespace kiln::kernels {
 
+/// An MMA whose f32 sums stay in registers: two operands of one type.
+constexpr dsl::MmaSpec register_mma(isa::MmaKind kind, isa::ScalarType operands, int m, int n) {
+  dsl::MmaSpec spec;
+  spec.form.kind = kind;
+  spec.shape.a = spec.shape.b = operands;
+  spec.shape.d = isa::ScalarType::f32;
+  spec.shape.m = m, spec.shape.n = n;
+  return spec;
+}
+
 /// Writes a block's values to a tile of 64 rows, of which each warp has 16, by stmatrix. `values(first, count)`: those
 /// of this lane in `count` columns, of the tile's type.
 template <class Tile, class Values>

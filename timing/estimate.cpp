@@ -214,7 +214,7 @@ class Epilogue {
     if (!t_.multipliers_store) return partial_sums() + reduction(parts);
     constexpr double leave = 3000, read = 3000, read_column = 17, few_registers = 1.5;
     const double each = read + read_column * t_.columns * (t_.columns == 256 ? few_registers : 1);
-    return leave + double(t_.columns) / 4 * warps * 4 * line_cycles() + (d.parts == 2 ? 1 : parts) * each;
+    return leave + part_lines() + (d.parts == 2 ? 1 : parts) * each;
   }
   /// What of it the next tile's MMAs wait for although it has sums of its own.
   double before_next() const {
@@ -260,10 +260,11 @@ class Epilogue {
   double line_cycles() const {
     return std::max(chip_[FactId::store_line], d_sms_ / chip_[FactId::store_lines_all]);
   }
+  // Cycles in which a part's lines leave the SM.
+  double part_lines() const { return double(t_.columns) / 4 * warps * 4 * line_cycles(); }
   double partial_sums() const {
     constexpr int columns = 32;
-    const double lines = double(t_.columns) / 4 * warps * 4 * line_cycles();
-    return std::max(lines, all_columns() / columns * (load_chunk(columns) + columns * column_slots));
+    return std::max(part_lines(), all_columns() / columns * (load_chunk(columns) + columns * column_slots));
   }
   // The last CTA of a tile, or of a group of its parts, reads the parts, 32 columns of a row at a time; then the last
   // one the groups' sums.
