@@ -230,6 +230,12 @@ class Generator {
   // The extents of what tiles cover: D, or D transposed.
   const U32& tiled_rows() const { return plan_.strategy.swapped ? *n_ : *m_; }
   const U32& tiled_columns() const { return plan_.strategy.swapped ? *m_ : *n_; }
+  // Where a box of a pair's tile begins. One that lies beyond the tensor brings the tensor's first rows (and their
+  // metadata), whose sums are not stored: rows of zeros take the copy engine longer, and hold up the copies of all SMs
+  // (docs/hopper.md).
+  U32 present(const U32& first, const U32& extent) const {
+    return plan_.mma.ctas() > 1 ? select(first < extent, first, 0) : first;
+  }
   const GemmProblem& problem() const { return plan_.problem; }
 
   const GemmPlan& plan_;
@@ -342,11 +348,11 @@ void Generator::load(Thread& t) {
   const MmaSpec& mma = plan_.mma;
   each_tile(t, [&](const TilePlace& tile, const BlocksOfK& k) {
     const TileRow where = row_of(tile);
-    const U32 row = where.row * mma.M() + *rank_ * mma.a_rows();
+    const U32 row = present(where.row * mma.M() + *rank_ * mma.a_rows(), tiled_rows());
     // With scales the column of this CTA's half is computed for each slot: computed once, it costs SASS instructions.
-    const U32 col = scales_ ? tile.column * mma.N() : tile.column * mma.N() + *rank_ * mma.b_rows();
-    // Rows that are not there are zero, but zeros are no metadata: such rows take that of others.
-    const U32 image = metadata_ ? select(row < *m_, row / mma.a_rows(), 0) : row;
+    const U32 first = tile.column * mma.N();
+    const U32 col = scales_ ? first : present(first + *rank_ * mma.b_rows(), tiled_columns());
+    const U32 image = metadata_ ? row / mma.a_rows() : row;
     t.loop(k.count, [&](U32 i) { load_slot(t, where, row, col, image, tile.column, k.block(i)); });
   });
 }

@@ -167,11 +167,13 @@ class Slot {
     const std::uint64_t row_bits = t_.k * std::uint64_t(t_.a_bits);
     return (row_bits % line_bits == 0 ? 1 : 2) * (row_bits % sector_bits == 0 ? 1 : 1.25);
   }
-  // Rows of A that a CTA copies for a slot although the tensor does not have them, where it has less than one tile's.
+  // Rows of A that a CTA copies for a slot although the tensor does not have them, where it has less than one tile's: of
+  // a box of which it has none, others are copied.
   double absent_rows() const {
-    if (chip_.core != TensorCore::wgmma || t_.m >= std::uint64_t(t_.rows)) return 0;
+    const auto rows = std::uint64_t(t_.rows), of_cta = rows / std::uint64_t(t_.ctas), last = t_.m % of_cta;
+    if (chip_.core != TensorCore::wgmma || t_.m >= rows || last == 0) return 0;
     const double boxes = double(t_.slot_rows) * t_.ctas / double(t_.rows + t_.products * t_.columns);  // along K
-    return boxes * (t_.rows - double(t_.m)) / t_.ctas;
+    return boxes * double(of_cta - last);
   }
 
   MmaTime mma() const { return mma_time(chip_, t_.kind, false, t_.ctas, t_.rows, t_.columns); }
