@@ -28,7 +28,7 @@ ir::Variable shared_variable(std::string name, ScalarType type, int count, int a
 }  // namespace
 
 std::unique_ptr<TensorCoreTarget> tensor_core_of(const KernelContext& kernel, int warps) {
-  if (isa::has(isa::Feature::wgmma, kernel.target)) return std::make_unique<Wgmma>(warps, kernel.group);
+  if (isa::has(isa::Feature::wgmma, kernel.target)) return std::make_unique<Wgmma>(warps, kernel);
   return std::make_unique<Tcgen05>();
 }
 
@@ -38,8 +38,8 @@ Recording::~Recording() = default;
 
 KernelBuilder::~KernelBuilder() = default;
 
-KernelBuilder::KernelBuilder(std::string name, Target target, WarpCount warps, CtaGroup group)
-    : Recording({target, group, {}}),
+KernelBuilder::KernelBuilder(std::string name, Target target, WarpCount warps, CtaGroup group, int pairs)
+    : Recording({target, group, pairs, {}}),
       ctaid{special("%ctaid.x"), special("%ctaid.y"), special("%ctaid.z")},
       nctaid{special("%nctaid.x"), special("%nctaid.y"), special("%nctaid.z")},
       name_(std::move(name)),
@@ -205,7 +205,7 @@ void KernelBuilder::initialise_barriers() {
   rec_.label("setup_barriers_end");
 }
 
-// All threads of the CTA, or of both CTAs of a pair: an access to the peer's memory needs the peer to have started and
+// All threads of the CTA, or of the cluster's: an access to the peer's memory needs the peer to have started and
 // not to have ended.
 void KernelBuilder::synchronise_ctas() {
   if (!in_pairs()) return rec_.emit("bar.sync", {Operand::number(0)}, nowhere);
@@ -294,7 +294,7 @@ ir::Function KernelBuilder::function() {
   f.performance.push_back(std::move(threads));
   const int ctas_per_sm = tensor_core_->ctas_per_sm() > 0 ? tensor_core_->ctas_per_sm() : ctas_per_sm_;
   if (ctas_per_sm > 0) f.performance.push_back({.name = "minnctapersm", .values = {ctas_per_sm}});
-  if (in_pairs()) f.performance.push_back({.name = "reqnctapercluster", .values = {2, 1, 1}});
+  if (in_pairs()) f.performance.push_back({.name = "reqnctapercluster", .values = {context_.ctas(), 1, 1}});
 
   Statements code = std::move(rec_.prologue());
   code.insert(code.begin(), {ir::Label{"role_setup", {}}});
@@ -330,7 +330,7 @@ Kernel KernelBuilder::build() {
   k.name = name_;
   k.target = context_.target;
   k.block = {std::uint32_t(warps() * isa::threads_per_warp), 1, 1};
-  if (in_pairs()) k.cluster = {2, 1, 1};
+  if (in_pairs()) k.cluster = {std::uint32_t(context_.ctas()), 1, 1};
   k.dynamic_smem = std::uint32_t(storage_.bytes());
   k.module.targets = {isa::spelling(context_.target)};
   if (storage_.bytes() > 0) {

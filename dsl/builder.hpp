@@ -86,7 +86,8 @@ concept HasAccumulator = requires { Mma::is_legal; } && Mma::is_legal;
 class KernelBuilder : private Recording {
  public:
   /// With cta_group_2 the kernel runs in clusters of CTA pairs, and every tcgen05 instruction is issued for a pair.
-  KernelBuilder(std::string name, Target target, WarpCount warps, CtaGroup group = cta_group_1);
+  /// `pairs`: in a cluster; several are for sums in registers (RegisterSums), so that they can share an operand.
+  KernelBuilder(std::string name, Target target, WarpCount warps, CtaGroup group = cta_group_1, int pairs = 1);
   KernelBuilder(const KernelBuilder&) = delete;
   ~KernelBuilder();
 
@@ -382,6 +383,8 @@ class KernelBuilder : private Recording {
 
   /// The rank of this CTA in its pair: 0 in the leader, 1 in its peer; 0 without pairs.
   U32 pair_rank() { return storage_.pair_rank(); }
+  /// The number of this CTA's pair in its cluster; 0 where a cluster is one pair, or there is none.
+  U32 pair() { return storage_.pair(); }
   /// The tiles of a problem of `rows` by `columns` tiles, dealt out among the CTAs, or the pairs, of the launch.
   StaticTiles tiles(StaticSchedule schedule, const U32& rows, const U32& columns, Here at = {});
 

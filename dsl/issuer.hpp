@@ -21,9 +21,12 @@ class TensorCoreTarget;
 struct KernelContext {
   isa::Target target{};
   isa::CtaGroup group = isa::CtaGroup::one;  // of every tcgen05 instruction
+  int pairs = 1;                             // of CTAs, in a cluster
   isa::PtxVersion version{};                 // the lowest that knows the features that were asked for
   TensorCoreTarget* tensor_core = nullptr;   // what MMAs become
 
+  /// Of a cluster; 1: there are none.
+  int ctas() const { return group == isa::CtaGroup::two ? 2 * pairs : 1; }
   /// The target must have the feature; the module's version follows.
   void require(isa::Feature, Recorder&, Here at);
 };

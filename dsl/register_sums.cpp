@@ -26,7 +26,7 @@ RegisterSums::RegisterSums(Warpgroup& g, const MmaSpec& mma, int first_block, in
   r.at_role_entry([&] {
     const Operand lane = r.pure(ScalarType::b32, "and.b32",
                                 {g.role().thread, Operand::number(isa::threads_per_warp - 1)}, at);
-    slot_ = std::make_shared<SlotUnderWay>(r, lane, g.role().kernel->group == isa::CtaGroup::two, at);
+    slot_ = std::make_shared<SlotUnderWay>(r, lane, g.role().kernel->ctas(), at);
   });
 }
 

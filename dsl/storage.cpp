@@ -99,7 +99,16 @@ Barriers& Storage::barriers_of(const RingState& ring, RingSide waits) {
 // Pairs ---------------------------------------------------------------------------------------------------------------
 
 // The pair of a cluster of two begins at rank 0.
-U32 Storage::pair_rank() { return in_pairs() ? special("%cluster_ctarank") : U32(rec_, Operand::number(0)); }
+U32 Storage::pair_rank() {
+  if (!in_pairs()) return U32(rec_, Operand::number(0));
+  const U32 rank = special("%cluster_ctarank");
+  return kernel_.pairs > 1 ? apply("and", rank, 1, nowhere) : rank;
+}
+
+U32 Storage::pair() {
+  if (kernel_.pairs == 1) return U32(rec_, Operand::number(0));
+  return apply("shr", special("%cluster_ctarank"), 1, nowhere);
+}
 
 Operand Storage::leader_predicate() {
   return rec_.pure(ScalarType::pred, "setp.eq.u32", {pair_rank().operand(), Operand::number(0)}, nowhere);

@@ -62,6 +62,8 @@ class Storage {
   // Pairs -------------------------------------------------------------------------------------------------------------
   /// The rank of this CTA in its pair; 0 without pairs.
   U32 pair_rank();
+  /// The number of its pair in the cluster; 0 where there is one.
+  U32 pair();
   ir::Operand leader_predicate();
   /// The same place in the leader's shared memory.
   ir::Operand in_leader(const ir::Operand& shared);

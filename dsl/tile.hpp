@@ -22,8 +22,9 @@ inline constexpr int tile_placement = isa::period_bytes(isa::Swizzle::b128);
 /// The bytes that something takes when what follows is placed so.
 constexpr int placed_bytes(int bytes) { return (bytes + tile_placement - 1) / tile_placement * tile_placement; }
 
-/// Which CTAs of a pair multiply by a tile: the one that loads it, or both, each loading its own half of an operand.
-enum class Readers : unsigned char { own_cta, both_ctas };
+/// Which CTAs of a cluster multiply by a tile: the one that loads it; both of its pair, each loading its own half of an
+/// operand; or those of its rank in all pairs, each loading its own part.
+enum class Readers : unsigned char { own_cta, both_ctas, all_pairs };
 
 /// What a slot of a ring holds, or a part of it: bytes of shared memory, and those that its copies add to an mbarrier's
 /// transaction count.

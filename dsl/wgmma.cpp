@@ -17,9 +17,10 @@ constexpr int static_bytes = 1024;  // room for mbarriers and other static share
 
 }  // namespace
 
-Wgmma::Wgmma(int warps, isa::CtaGroup group)
+Wgmma::Wgmma(int warps, const KernelContext& kernel)
     : first_warp_((warps + isa::warps_per_warpgroup - 1) / isa::warps_per_warpgroup * isa::warps_per_warpgroup),
-      group_(group) {}
+      group_(kernel.group),
+      pairs_(kernel.pairs) {}
 
 // What a kernel needs -------------------------------------------------------------------------------------------------
 
@@ -27,10 +28,21 @@ int Wgmma::room_for_slots(isa::Target target, int others) {
   return isa::max_shared_bytes(target) - static_bytes - others;
 }
 
-int Wgmma::bytes_in_slot(const SlotPart& part, isa::CtaGroup group) {
-  const bool has_both = group == isa::CtaGroup::two && part.readers == Readers::both_ctas;
-  return (has_both ? 2 : 1) * placed_bytes(part.bytes);
+namespace {
+
+// CTAs of a cluster that load what each of them multiplies by.
+int sharers(const SlotPart& part, isa::CtaGroup group, int pairs) {
+  if (group == isa::CtaGroup::one || part.readers == Readers::own_cta) return 1;
+  return part.readers == Readers::both_ctas ? 2 : pairs;
 }
+
+}  // namespace
+
+int Wgmma::bytes_in_slot(const SlotPart& part, isa::CtaGroup group, int pairs) {
+  return sharers(part, group, pairs) * placed_bytes(part.bytes);
+}
+
+bool Wgmma::is_shared(const SlotPart& part) const { return sharers(part, group_, pairs_) > 1; }
 
 SumsPlace Wgmma::place_sums(Storage& s, int of_rows, int columns, const std::string& name, Here at) {
   const bool fits = of_rows == rows && columns % chunk_columns == 0;
@@ -54,14 +66,14 @@ RingState& Wgmma::place_accumulators(Storage& s, int stages, int columns, const 
   return ring;
 }
 
-// A slot of a pair has room for both halves of what both CTAs multiply by.
+// A slot has room for all parts of what several CTAs multiply by.
 void Wgmma::place_slots(Storage& s, RingState& ring, const std::vector<SlotPart>& parts) {
   for (const SlotPart& part : parts) {
     ring.add(part);
-    if (!in_pairs() || ring.each_cta || part.readers != Readers::both_ctas) continue;
+    if (ring.each_cta || !is_shared(part)) continue;
     s.recorder().require(rules::wgmma_half(part.blocks_along_k), ring.made_at, "ring '" + ring.name + "'");
-    ring.slot_bytes += bytes_in_slot(part, group_) - placed_bytes(part.bytes);
-    ring.peer_bytes.back() = part.transaction_bytes;
+    ring.slot_bytes += bytes_in_slot(part, group_, pairs_) - placed_bytes(part.bytes);
+    ring.peer_bytes.back() = (sharers(part, group_, pairs_) - 1) * part.transaction_bytes;
   }
   ring.tiles = s.recorder().fresh(ScalarType::b32);
   unplaced_.push_back(&ring);
@@ -177,7 +189,7 @@ Wgmma::Multiplier& Wgmma::multiplier(TensorCore& t, Here at) {
     m.lane = lane.operand();
     m.first_thread = e.compare("setp.eq.u32", role.thread, first_warp_ * isa::threads_per_warp);
     m.place = place_of_sums(e, warp, lane, at).operand();
-    m.slot.emplace(r, m.lane, in_pairs(), at);
+    m.slot.emplace(r, m.lane, role.kernel->ctas(), at);
   });
   role.at_exit.push_back([this, thread = t, at]() mutable { multiplier_->slot->finish(thread.recorder(), at); });
   return m;
@@ -304,13 +316,26 @@ std::vector<Operand> Wgmma::load_sums(Warpgroup& g, const SumsPlace& from, int c
 
 // Copies --------------------------------------------------------------------------------------------------------------
 
-// The half that this CTA loads goes to both CTAs, at its rank's place.
-TensorCoreTarget::Destination Wgmma::destination(const Copies& c, const SlotPart& half, const U32& part,
+// The part that this CTA loads goes to all that share the tile, at its place among them: in a pair its rank's, of
+// several pairs its pair's. Bit n of the mask is the CTA of rank n in the cluster: CTAs 2 n and 2 n + 1 are a pair.
+TensorCoreTarget::Destination Wgmma::destination(const Copies& c, const SlotPart& part, const U32& tile,
                                                  const ExtraList& extras, Here at) {
-  if (!in_pairs() || half.readers != Readers::both_ctas) return {part, extras};
-  Destination both{apply("add", part, apply("mul.lo", c.cluster_ctarank(at), half.bytes, at), at), extras};
-  both.extras.add(TensorLoadExtras::place_of<Multicast>(), multicast_cluster(OperandOf<U32>(0b11, at)));
-  return both;
+  if (!is_shared(part)) return {tile, extras};
+  const U32 rank = c.cluster_ctarank(at);
+  const bool in_pair = part.readers == Readers::both_ctas;
+  const auto placed = [&](const U32& number) {
+    return Destination{apply("add", tile, apply("mul.lo", number, part.bytes, at), at), extras};
+  };
+  const auto to = [&](Destination all, const OperandOf<U32>& ctas) {
+    all.extras.add(TensorLoadExtras::place_of<Multicast>(), multicast_cluster(ctas));
+    return all;
+  };
+  constexpr int both = 0b11, first_of_pairs = 0b01010101;
+  if (pairs_ == 1) return to(placed(rank), OperandOf<U32>(both, at));
+  const U32 in_own = apply("and", rank, 1, at);
+  const auto shifted = [&](int ctas, const U32& by) { return OperandOf<U32>(apply("shl", U32(c.recorder(), Operand::number(ctas)), by, at)); };
+  if (in_pair) return to(placed(in_own), shifted(both, apply("sub", rank, in_own, at)));
+  return to(placed(apply("shr", rank, 1, at)), shifted(first_of_pairs & ((1 << 2 * pairs_) - 1), in_own));
 }
 
 }  // namespace kiln::dsl

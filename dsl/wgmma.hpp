@@ -15,15 +15,15 @@ namespace kiln::dsl {
 
 class Wgmma : public TensorCoreTarget {
  public:
-  /// For a kernel whose roles have so many warps, in CTAs or pairs of CTAs.
-  Wgmma(int warps, isa::CtaGroup group);
+  /// For a kernel whose roles have so many warps.
+  Wgmma(int warps, const KernelContext&);
 
   /// Bytes of a CTA's shared memory for the slots of rings, where a kernel has `others` beside them; and of those that
   /// sums take on their way to other warps.
   static int room_for_slots(isa::Target, int others);
   static int handed_bytes() { return chunks * chunk_bytes; }
-  /// Bytes of a part of a slot in each CTA: of what both CTAs of a pair read it has both halves.
-  static int bytes_in_slot(const SlotPart&, isa::CtaGroup);
+  /// Bytes of a part of a slot in each CTA: of what several CTAs of a cluster read it has all that they load.
+  static int bytes_in_slot(const SlotPart&, isa::CtaGroup, int pairs);
 
   SumsPlace place_sums(Storage&, int rows, int columns, const std::string& name, Here at) override;
   RingState& place_accumulators(Storage&, int stages, int columns, const std::string& name, Here at) override;
@@ -79,12 +79,14 @@ class Wgmma : public TensorCoreTarget {
   };
 
   bool in_pairs() const { return group_ == isa::CtaGroup::two; }
+  bool is_shared(const SlotPart&) const;
   Multiplier& multiplier(TensorCore&, Here at);
   void hand_over_sums(TensorCore&, Here at);
   void read_block(Warpgroup&, int block, std::vector<ir::Operand>& out, Here at);
 
   int first_warp_;  // of those that multiply
   isa::CtaGroup group_;
+  int pairs_;  // of a cluster
   RingState* sums_ = nullptr;           // the places; null until the kernel has an accumulator
   int columns_ = 0;                     // of the accumulator
   std::vector<RingState*> unplaced_{};  // rings that take as many slots as there is room for

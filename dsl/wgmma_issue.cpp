@@ -39,15 +39,14 @@ void wait_for_groups(Recorder& r, int groups, Here at) {
   r.emit("wgmma.wait_group.sync.aligned", {Operand::number(groups)}, at);
 }
 
-SlotUnderWay::SlotUnderWay(Recorder& r, const Operand& lane, bool in_pairs, Here at)
-    : lane_(lane), in_pairs_(in_pairs) {
-  arrives_ = r.pure(ScalarType::pred, "setp.lt.u32", {lane, Operand::number(in_pairs ? 2 : 1)}, at);
+SlotUnderWay::SlotUnderWay(Recorder& r, const Operand& lane, int ctas, Here at) : lane_(lane), ctas_(ctas) {
+  arrives_ = r.pure(ScalarType::pred, "setp.lt.u32", {lane, Operand::number(ctas)}, at);
   pending_ = r.fresh(ScalarType::b32);
   reset(r, at);
 }
 
 void SlotUnderWay::commit(Recorder& r, const Mbarrier& empty, int warps, Here at) {
-  AnyMbarrier(empty).count(r, warps * (in_pairs_ ? 2 : 1));
+  AnyMbarrier(empty).count(r, warps * ctas_);
   wait_for_groups(r, 1, at);
   release(r, at);
   r.emit("mov.b32", {pending_, use(r, empty.address, at)}, at);
@@ -60,11 +59,11 @@ void SlotUnderWay::finish(Recorder& r, Here at) {
 
 void SlotUnderWay::reset(Recorder& r, Here at) { r.emit("mov.b32", {pending_, Operand::number(0)}, at); }
 
-// Arrives for each warp on the mbarrier that waits for MMAs which are done by now; in a pair in both CTAs.
+// Arrives for each warp on the mbarrier that waits for MMAs which are done by now, in all CTAs of the cluster.
 void SlotUnderWay::release(Recorder& r, Here at) {
   const Operand here = r.fresh(ScalarType::pred);
   r.emit("setp.ne.and.u32", {here, pending_, Operand::number(0), arrives_}, at);
-  if (!in_pairs_) {
+  if (ctas_ == 1) {
     r.emit_if(here, false, "mbarrier.arrive.shared::cta.b64", {sink(), Operand::address(pending_)}, at);
     return;
   }

@@ -22,12 +22,12 @@ void issue_wgmma(Recorder&, const isa::MmaForm&, const isa::MmaShape&, int colum
 /// Waits until all but the last `groups` commits are done.
 void wait_for_groups(Recorder&, int groups, Here at);
 
-/// The slot that the warps of a role multiply. It is given back, in a pair to both CTAs, when its MMAs are done: after
-/// those of the next slot have been issued.
+/// The slot that the warps of a role multiply. It is given back, to all CTAs of the cluster, when its MMAs are done:
+/// after those of the next slot have been issued.
 class SlotUnderWay {
  public:
-  /// Written at the role's entry. `lane` of the warp.
-  SlotUnderWay(Recorder&, const ir::Operand& lane, bool in_pairs, Here at);
+  /// Written at the role's entry. `lane` of the warp; `ctas` of the cluster.
+  SlotUnderWay(Recorder&, const ir::Operand& lane, int ctas, Here at);
 
   /// The MMAs of a slot are a commit group: gives the slot before it back, and keeps this one. Each of `warps` arrives.
   void commit(Recorder&, const Mbarrier& empty, int warps, Here at);
@@ -40,7 +40,7 @@ class SlotUnderWay {
   void release(Recorder&, Here at);
 
   ir::Operand lane_;
-  bool in_pairs_;
+  int ctas_;
   ir::Operand arrives_;  // whether this lane arrives on the mbarriers of a CTA: lane n on those of rank n
   ir::Operand pending_;  // the mbarrier of the slot; 0: none
 };

@@ -12,6 +12,8 @@ using namespace kiln::dsl;
 namespace {
 
 constexpr int least_stages = 2, most_stages = 16;
+// Columns of the blocks that warps which multiply store where they leave room for one more slot.
+constexpr int narrow_blocks = 32;
 
 // Strategies that differ in what was not given.
 class Variations {
@@ -66,6 +68,10 @@ Variations variations(const GemmProblem& p, isa::Target target, const Sizes& siz
   if (has_register_sums(target))
     v.vary("storers", &GemmStrategy::storers, {Storers::others, Storers::together, Storers::by_turns},
            [](const GemmStrategy& s) { return s.tma_store; });
+  v.vary("epilogue-width", &GemmStrategy::epilogue_width, {0, narrow_blocks},
+         [](const GemmStrategy& s) { return s.multipliers_store(); });
+  v.vary("pairs", &GemmStrategy::pairs, {1, 2, 4},
+         [](const GemmStrategy& s) { return s.multipliers_store() && s.ctas() == 2 && !s.stream_k; });
   // Sums in registers are one accumulator.
   if (!has_register_sums(target)) v.vary("accumulators", &GemmStrategy::accumulators, {1, 2, 4});
   v.vary("epilogue-width", &GemmStrategy::epilogue_width, {8, 16, 32, 64}, stores_rows);
@@ -98,11 +104,12 @@ bool is_legal(const GemmPlan& plan, isa::Target target) {
   const bool in_registers = plan.strategy.multipliers_store();
   if (has_register_sums(target)) {  // it has operands alone in its slots
     std::vector<SlotPart> slot(std::size_t(plan.problem.products), plan.b_tile.part());
-    slot.push_back(plan.a_tile.part());
-    const int most = slots_that_fit(target, plan.strategy.group, slot, int(plan.copied_bytes()), in_registers);
+    slot.push_back(plan.a_part.part());
+    const int most = slots_that_fit(target, plan.strategy.group, slot, int(plan.copied_bytes()), in_registers,
+                                    plan.strategy.pairs);
     if (plan.strategy.stages > most) return false;
   }
-  return check_on(target, plan.mma, plan.a_tile, plan.b_tile, in_registers).ok();
+  return check_on(target, plan.mma, plan.a_part, plan.b_tile, in_registers).ok();
 }
 
 launch::Tiling tiling(const GemmPlan& plan, const Sizes& sizes) {
@@ -117,11 +124,11 @@ launch::Tiling tiling(const GemmPlan& plan, const Sizes& sizes) {
   t.a_bits = isa::bits(plan.issued.a.scalar), t.b_bits = isa::bits(plan.issued.b.scalar),
   t.d_bits = isa::bits(p.d.scalar);
   t.rows = plan.mma.M(), t.columns = plan.mma.N();
-  t.ctas = s.ctas();
+  t.ctas = s.ctas(), t.pairs = s.pairs;
   t.slot_k = plan.k, t.mmas = plan.steps();
   t.stages = s.stages, t.accumulators = s.accumulators;
   t.slot_bytes = std::uint64_t(plan.slot_bytes());
-  t.slot_rows = box_rows(plan.a_tile) + std::uint64_t(p.products) * box_rows(plan.b_tile);
+  t.slot_rows = box_rows(plan.a_part) + std::uint64_t(p.products) * box_rows(plan.b_tile);
   if (p.is_sparse) t.copied_bytes += std::uint64_t(plan.metadata().bytes());
   if (p.is_scaled()) t.copied_bytes += std::uint64_t(plan.sfa_tile().bytes() + plan.sfb_tile().bytes());
   if (!s.launch_control) t.most_ctas = sizes.at("ctas");
@@ -146,9 +153,15 @@ std::vector<Candidate> candidates(const GemmProblem& problem, isa::Target target
     const launch::Tiling t = tiling(plan, sizes);
     if (s.splits == 1 || tried.is_given("splits") || is_one_wave(t)) legal.push_back({described(p, plan), t});
   };
+  const auto adds_no_slot = [&](GemmStrategy s) {
+    const int stages = s.stages;
+    s.epilogue_width = 0;
+    return stages_that_fit(p, s, target) >= stages;
+  };
   for (GemmStrategy s : tried.all()) {
     if (!tried.is_given("stages")) s.stages = stages_that_fit(p, s, target);
-    if (s.stages > 0) add(s);
+    const bool is_narrow = s.multipliers_store() && s.epilogue_width == narrow_blocks;
+    if (s.stages > 0 && (!is_narrow || tried.is_given("epilogue-width") || !adds_no_slot(s))) add(s);
   }
   return legal;
 }

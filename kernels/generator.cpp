@@ -151,7 +151,7 @@ struct SlotPlaces {
 
   explicit SlotPlaces(const GemmPlan& plan) {
     const auto add = [&](const SlotPart& part) { return parts.push_back(part), int(parts.size()) - 1; };
-    a = add(plan.a_tile.part());
+    a = add(plan.a_part.part());
     b = add(plan.b_tile.part());
     if (plan.problem.products > 1) up = add(plan.b_tile.part());
     if (plan.problem.is_sparse) metadata = add(plan.metadata().part());
@@ -175,7 +175,8 @@ class Generator {
  public:
   Generator(const GemmPlan& plan, Target target)
       : plan_(plan),
-        gemm_(std::string(plan.problem.name), target, warps_of(plan.strategy), plan.strategy.group),
+        gemm_(std::string(plan.problem.name), target, warps_of(plan.strategy), plan.strategy.group,
+              plan.strategy.pairs),
         places_(plan) {}
 
   Kernel build();
@@ -213,6 +214,10 @@ class Generator {
 
   // Parts of a tile's K follow one another, so that their sums are added soon.
   U32 tile_row(const TilePlace& tile) const { return is_split() ? tile.row / splits() : tile.row; }
+  // Of tiles, not of clusters'.
+  U32 column_of(const TilePlace& tile) const {
+    return pair_ ? tile.column * plan_.strategy.pairs + *pair_ : tile.column;
+  }
   TileRow row_of(const TilePlace& tile) const {
     const U32 row = tile_row(tile);
     if (!problem().is_batched) return {std::nullopt, row};
@@ -250,6 +255,7 @@ class Generator {
   RegistersOut registers_out_;
   std::vector<Mbarrier> turns_;  // of each warpgroup that takes turns: its partner has waited for all slots of a tile
   std::optional<U32> k_blocks_, row_tiles_, column_tiles_, rank_;
+  std::optional<U32> pair_;  // of a cluster of several, whose tiles are dealt out together
   std::optional<Partials> partials_;
   RoleStep epilogue_;
   std::optional<AnyRing> in_;
@@ -291,7 +297,7 @@ Kernel Generator::build() {
   // Its ring takes the shared memory of an SM.
   if (!is_dual && !problem().is_sparse && !problem().is_scaled()) gemm_.minnctapersm(1);
   const OperandNames names = operand_names(plan_);
-  a_.emplace(gemm_, names.a, plan_.a_tile, problem().is_batched);
+  a_.emplace(gemm_, names.a, plan_.a_part, problem().is_batched);
   b_.emplace(gemm_, names.b, plan_.b_tile, problem().is_batched);
   if (is_dual) up_.emplace(gemm_, "Up", plan_.b_tile, problem().is_batched);
   declare_sides();
@@ -322,12 +328,13 @@ Kernel Generator::build() {
     acc_.emplace(gemm_.accumulator_ring("acc", plan_.strategy.accumulators, plan_.sum_columns(), problem().sums));
   place_sides();
   row_tiles_.emplace(gemm_.ceil_div(tiled_rows(), std::uint32_t(mma.M())));
-  column_tiles_.emplace(gemm_.ceil_div(tiled_columns(), std::uint32_t(mma.N())));
+  column_tiles_.emplace(gemm_.ceil_div(tiled_columns(), std::uint32_t(mma.N() * plan_.strategy.pairs)));
   // Tiles of a batch are dealt out as if its matrices stood on top of each other, and so are the parts of a tile's K.
   const U32 all_rows = batch ? *row_tiles_ * *batch : *row_tiles_;
   deal_out(is_split() ? all_rows * splits() : all_rows, *column_tiles_);
   if (shared_) streamed_.emplace(*tiles_, *shared_, *k_blocks_);
   rank_.emplace(gemm_.pair_rank());
+  if (plan_.strategy.pairs > 1) pair_.emplace(gemm_.pair());
 
   if (plan_.strategy.multipliers_store()) {
     gemm_.role("multiply_0", warpgroup<0>, [&](Warpgroup& g) { multiply_and_store(g, 0); });
@@ -348,9 +355,10 @@ void Generator::load(Thread& t) {
   const MmaSpec& mma = plan_.mma;
   each_tile(t, [&](const TilePlace& tile, const BlocksOfK& k) {
     const TileRow where = row_of(tile);
-    const U32 row = present(where.row * mma.M() + *rank_ * mma.a_rows(), tiled_rows());
+    const U32 first_row = where.row * mma.M() + *rank_ * mma.a_rows();
+    const U32 row = present(pair_ ? first_row + *pair_ * plan_.a_part.rows : first_row, tiled_rows());
     // With scales the column of this CTA's half is computed for each slot: computed once, it costs SASS instructions.
-    const U32 first = tile.column * mma.N();
+    const U32 first = column_of(tile) * mma.N();
     const U32 col = scales_ ? first : present(first + *rank_ * mma.b_rows(), tiled_columns());
     const U32 image = metadata_ ? row / mma.a_rows() : row;
     t.loop(k.count, [&](U32 i) { load_slot(t, where, row, col, image, tile.column, k.block(i)); });
@@ -459,7 +467,7 @@ void Generator::multiply_and_store(Warpgroup& g, int which) {
     }
     sums.finish();
     const U32 row = tile.row * mma.M() + *rank_ * mma.a_rows() + (takes_turns() ? 0 : which * isa::wgmma_m);
-    const U32 col = tile.column * mma.N();
+    const U32 col = column_of(tile) * mma.N();
     if (!k.shared) return registers_out_(g, which, sums, mma.N(), row, col);
     // What is not complete is stored below the last row, where TMA stores nothing.
     Var<U32> to = g.var(row);
@@ -601,7 +609,7 @@ launch::Contract contract(const GemmPlan& plan, const Kernel& kernel, const Size
   };
   const OperandNames names = operand_names(plan);
   const std::uint64_t tiled_rows = plan.strategy.swapped ? x.n : x.m, tiled_columns = plan.strategy.swapped ? x.m : x.n;
-  operand(names.a, plan.a_tile, tiled_rows, p.is_sparse ? x.k / 2 : x.k);
+  operand(names.a, plan.a_part, tiled_rows, p.is_sparse ? x.k / 2 : x.k);
   operand(names.b, plan.b_tile, tiled_columns, x.k);
   if (p.products > 1) operand("Up", plan.b_tile, x.n, x.k);
   if (p.is_sparse) arguments.push_back({"E", metadata_map(c, "E", std::uint32_t(plan.metadata().images()))});
@@ -620,8 +628,9 @@ launch::Contract contract(const GemmPlan& plan, const Kernel& kernel, const Size
   for (NamedArgument& a : p.epilogue->arguments()) arguments.push_back(std::move(a));
   if (p.is_batched) arguments.push_back({"batch", matrices});
   const std::uint64_t rows = pieces(tiled_rows, std::uint64_t(plan.mma.M())) * matrices,
-                      tiles = rows * pieces(tiled_columns, std::uint64_t(plan.mma.N())),
-                      ctas = std::uint64_t(plan.mma.ctas()), splits = std::uint64_t(plan.strategy.splits);
+                      pairs = std::uint64_t(plan.strategy.pairs),
+                      tiles = rows * pieces(tiled_columns, std::uint64_t(plan.mma.N()) * pairs),
+                      ctas = std::uint64_t(plan.mma.ctas()) * pairs, splits = std::uint64_t(plan.strategy.splits);
   if (splits > k_blocks)
     throw diag::InputError("--splits " + std::to_string(splits) + ": must be in [1, " + std::to_string(k_blocks) +
                            "]: K has " + std::to_string(k_blocks) + " blocks of " + std::to_string(plan.k));

@@ -40,6 +40,7 @@ struct GemmStrategy {
   Storers storers = Storers::others;
   bool all_add = false;  // of such parts: each waits for the others and adds a slice of the tile; or the last adds all
   bool stream_k = false;  // CTAs, or pairs, share the K of the tiles that fill no whole round evenly
+  int pairs = 1;          // of a cluster: their tiles stand side by side, and they share the rows of A
 
   constexpr int ctas() const { return group == dsl::cta_group_2 ? 2 : 1; }
   constexpr int rows() const { return isa::tmem_lanes * ctas(); }
@@ -154,6 +155,7 @@ struct GemmPlan {
   int stored_k;  // elements of a row of A in a slot
   int k;         // elements of K in a slot
   dsl::TileShape a_tile, b_tile;
+  dsl::TileShape a_part;  // of a_tile, that a CTA loads: all of it, or its share in a cluster of several pairs
 
   constexpr GemmPlan(const GemmProblem& p, const GemmStrategy& s)
       : problem(p), strategy(s), issued(s.swapped ? p.with_operands_swapped() : p), mma(spec_of(issued, s)) {
@@ -161,6 +163,8 @@ struct GemmPlan {
     k = p.is_sparse ? 2 * stored_k : stored_k;
     a_tile = mma.a_tile(issued.a, stored_k, issued.a_major, layout(issued.a_major));
     b_tile = mma.b_tile(issued.b, k, issued.b_major, layout(issued.b_major));
+    a_part = a_tile;
+    if (s.pairs > 1) a_part.rows /= s.pairs, a_part.readers = dsl::Readers::all_pairs;
   }
 
   /// The same for a target. On sm_107 an MMA takes 64 bytes of K at once, of dense operands of 4 to 8 bits that are
@@ -207,11 +211,14 @@ struct GemmPlan {
   }
   /// The same of each of two warpgroups that multiply: blocks of 64 rows.
   static constexpr int multiplier_blocks = 2;
-  constexpr int multiplier_columns() const { return mma.N() % 64 == 0 && problem.d.bits == 16 ? 64 : 32; }
+  constexpr int multiplier_columns() const {
+    const int most = mma.N() % 64 == 0 && problem.d.bits == 16 ? 64 : 32;
+    return strategy.epilogue_width ? std::min(strategy.epilogue_width, most) : most;
+  }
   /// The most columns that such a warpgroup has in its registers beside all else: of a half of a tile, or a whole one.
   constexpr int most_multiplier_columns() const { return strategy.storers == Storers::by_turns ? 128 : 256; }
   constexpr std::int64_t slot_bytes() const {
-    std::int64_t bytes = dsl::placed_bytes(a_tile.bytes()) + problem.products * dsl::placed_bytes(b_tile.bytes());
+    std::int64_t bytes = dsl::placed_bytes(a_part.bytes()) + problem.products * dsl::placed_bytes(b_tile.bytes());
     if (problem.is_sparse) bytes += dsl::placed_bytes(metadata().bytes());
     if (problem.is_scaled()) bytes += dsl::placed_bytes(sfa_tile().bytes()) + dsl::placed_bytes(sfb_tile().bytes());
     return bytes;
@@ -258,6 +265,8 @@ struct GemmPlan {
       return "the warps that multiply store 16-bit floats or sums as they are, of dense operands without scales";
     if (strategy.multipliers_store() && mma.N() > most_multiplier_columns())
       return "a warpgroup that multiplies and stores has registers for 128 rows of 128 columns, or 64 of 256";
+    if (strategy.multipliers_store() && strategy.epilogue_width && strategy.epilogue_width != multiplier_columns())
+      return "the warps that multiply store 32 columns at a time, or 64 of 16 bits";
     if (strategy.all_add && (strategy.splits == 1 || strategy.rows_together != 0 || strategy.launch_control))
       return "CTAs that wait for one another's parts have some, which follow one another and are dealt out before";
     if (strategy.stream_k && (strategy.splits > 1 || strategy.launch_control))
@@ -265,6 +274,12 @@ struct GemmPlan {
     if (strategy.stream_k && (strategy.storers == Storers::by_turns ||
                               (strategy.tma_store && strategy.storers == Storers::others)))
       return "parts of K are added by warps that store rows, or by two warpgroups that multiply half of a tile each";
+    if (strategy.pairs != 1 && strategy.pairs != 2 && strategy.pairs != 4)
+      return "a cluster has one pair of CTAs, two or four";
+    if (strategy.pairs > 1 && (!strategy.multipliers_store() || strategy.ctas() == 1 || strategy.stream_k))
+      return "pairs of CTAs share rows of A where the warps that multiply store whole tiles";
+    if (strategy.pairs > 1 && issued.a_major == dsl::MN_major)
+      return "pairs of CTAs share rows of an A that is contiguous along K";
     if (strategy.swapped && (problem.is_scaled() || problem.is_sparse))
       return "scales and metadata belong to their operand: it does not change places with the other";
     if (problem.is_batched &&

@@ -39,6 +39,10 @@ constexpr std::array all_options{
                {},
                "1: CTAs or pairs share the K of the tiles that fill no whole round evenly, and go on from tile to tile",
                "0|1"},
+    SizeOption{"pairs",
+               {},
+               "pairs of CTAs in a cluster, 1, 2 or 4: their tiles stand side by side, and each row of A is loaded "
+               "once for all (sm_90a)"},
     SizeOption{"transpose-a", {}, "1: A is stored as [K, M]; 0: as [M, K]", "0|1"},
     SizeOption{"transpose-b", {}, "1: B is stored as [K, N]; 0: as [N, K]", "0|1"},
     SizeOption{"batch", 4, "matrices of a batch"}};
@@ -46,7 +50,8 @@ constexpr std::array all_options{
 // What the options of a strategy say, each where it is given.
 struct Given {
   Size tile{};
-  std::optional<int> stages{}, ctas{}, accumulators{}, swizzle_bytes{}, epilogue_width{}, rows_together{}, storers{}, splits{};
+  std::optional<int> stages{}, ctas{}, accumulators{}, swizzle_bytes{}, epilogue_width{}, rows_together{}, storers{}, splits{},
+      pairs{};
   std::optional<bool> launch_control{}, swapped{}, tma_store{}, all_add{}, stream_k{}, transpose_a{}, transpose_b{};
 };
 
@@ -81,7 +86,8 @@ constexpr struct {
                {"epilogue-width", &Given::epilogue_width},
                {"rows-together", &Given::rows_together, 0},
                {"storers", &Given::storers, 0},
-               {"splits", &Given::splits}};
+               {"splits", &Given::splits},
+               {"pairs", &Given::pairs}};
 constexpr struct {
   std::string_view option;
   std::optional<bool> Given::*value;
@@ -162,6 +168,7 @@ GemmStrategy completed(const GemmProblem& p, const Given& given) {
   if (given.splits) s.splits = *given.splits;
   if (given.all_add) s.all_add = *given.all_add;
   if (given.stream_k) s.stream_k = *given.stream_k;
+  if (given.pairs) s.pairs = *given.pairs;
   return s;
 }
 
@@ -191,6 +198,7 @@ Strategy all_of(const GemmPlan& plan) {
           {"splits", size(s.splits)},
           {"all-add", size(s.all_add)},
           {"stream-k", size(s.stream_k)},
+          {"pairs", size(s.pairs)},
           {"transpose-a", size(plan.problem.a_major == MN_major)},
           {"transpose-b", size(plan.problem.b_major == MN_major)}};
 }

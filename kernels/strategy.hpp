@@ -7,7 +7,7 @@ namespace kiln::kernels {
 
 /// The options --m, --n, --k, --ctas, and those of a strategy: --tile, --stages, --cta-group, --accumulators,
 /// --swizzle, --epilogue-width, --rows-together, --launch-control, --swap-operands, --tma-store, --storers,
-/// --splits, --all-add, --stream-k, --transpose-a, --transpose-b; for a problem that is batched, --batch too.
+/// --splits, --all-add, --stream-k, --pairs, --transpose-a, --transpose-b; for a problem that is batched, --batch too.
 std::span<const dsl::SizeOption> options(const GemmProblem&);
 /// A strategy as these options say it; from --epilogue-width on only where they are not the problem's.
 dsl::Strategy described(const GemmProblem&, const GemmPlan&);

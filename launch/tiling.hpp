@@ -16,6 +16,7 @@ struct Tiling {
 
   int rows = 128, columns = 128;   // of the tile that CTAs share
   int ctas = 1;                    // that share it
+  int pairs = 1;                   // of CTAs in a cluster: their tiles stand side by side, and share rows of A
   int slot_k = 64, mmas = 4;       // elements of K in a slot of the ring, and MMAs of each product for them
   int stages = 1;                  // slots
   int accumulators = 1;            // with two, one is stored while the other is summed up
@@ -32,6 +33,8 @@ struct Tiling {
   bool stores_by_copy = false;     // out of shared memory, by TMA
   bool multipliers_store = false;  // wgmma: two warpgroups, out of their registers
   bool by_turns = false;           // each of them has tiles of its own: one stores while the other multiplies
+
+  int cluster() const { return ctas * pairs; }  // CTAs
 
   bool operator==(const Tiling&) const = default;
 };

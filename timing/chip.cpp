@@ -67,7 +67,10 @@ Clock clock_under(const Chip& chip, double tensor_use) {
 
 std::uint64_t resident_clusters(const Chip& chip, std::size_t ctas) {
   using enum FactId;
-  const double most = ctas == 2 ? chip[clusters_of_2] : ctas == 4 ? chip[clusters_of_4] : chip[sms] / double(ctas);
+  // Larger clusters find no more SMs than those of four.
+  const double most = ctas == 2 ? chip[clusters_of_2]
+                      : ctas < 4 ? chip[sms] / double(ctas)
+                                 : chip[clusters_of_4] * 4 / double(ctas);
   return std::max<std::uint64_t>(1, std::uint64_t(most));
 }
 

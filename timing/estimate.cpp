@@ -18,8 +18,8 @@ double pieces(std::uint64_t extent, std::uint64_t size) { return double((extent 
 
 // How tiles become work of CTAs.
 struct Deal {
-  double items = 0;   // tiles, each as often as its K is split
-  double groups = 0;  // CTA groups at work at once
+  double items = 0;   // tiles, each as often as its K is split; of several pairs those that stand side by side
+  double groups = 0;  // clusters at work at once
   double rounds = 0;  // items that one of them does, one after the other
   double blocks = 0;  // slots of an item
   /// SMs at work, and in the last round, where they have what the others leave of L2 and HBM.
@@ -32,14 +32,15 @@ struct Deal {
 
 Deal deal_of(const Tiling& t, const Chip& chip) {
   Deal d;
-  d.ctas = t.ctas;
-  d.items = pieces(t.m, std::uint64_t(t.rows)) * pieces(t.n, std::uint64_t(t.columns)) * double(t.matrices * t.splits);
-  const double resident = double(resident_clusters(chip, std::size_t(t.ctas)));
-  const double launched = t.most_ctas ? std::floor(double(t.most_ctas) / t.ctas) : d.items;
-  d.groups = std::min({d.items, resident, std::max(1.0, launched)});
-  // Groups that are not resident at once come in a wave of their own.
-  const double waves = t.most_ctas ? std::ceil(std::min(launched, d.items) / resident) : 1;
-  d.rounds = waves * std::ceil(d.items / (waves * d.groups));
+  d.ctas = t.cluster();
+  d.items = pieces(t.m, std::uint64_t(t.rows)) * pieces(t.n, std::uint64_t(t.columns * t.pairs)) *
+            double(t.matrices * t.splits);
+  const double resident = double(resident_clusters(chip, std::size_t(d.ctas)));
+  const double launched = t.most_ctas ? std::floor(double(t.most_ctas) / d.ctas) : d.items;
+  const double started = std::min(d.items, std::max(1.0, launched));
+  d.groups = std::min(started, resident);
+  // Groups that are not resident at once come in a wave of their own, and have as many items as the others.
+  d.rounds = std::ceil(started / resident) * std::ceil(d.items / started);
   d.blocks = std::ceil(pieces(t.k, std::uint64_t(t.slot_k)) / double(t.splits));
   if (!t.stream_k) return d;
   // Steps of K are shared evenly: no round is left in part. Ranges of K begin at so many places of a tile's.
@@ -72,24 +73,25 @@ double loaded_again(const Loaded& a, const Loaded& b) {
   return again(a) + again(b);
 }
 
+// Rows of a box's K that a pair, or a CTA alone, loads for a slot.
+double rows_of_slot(const Tiling& t) { return double(t.rows) / t.pairs + double(t.products) * t.columns; }
+
 // Tiles are walked in bands of rows, column by column. A band's rows of A are read again for each column, all of B for
 // each band: from L2 what L2 can hold.
 Traffic traffic_of(const Tiling& t, const Deal& d, const Chip& chip) {
   constexpr double held = 0.75;  // of L2's reach, by one operand
   const double of_k = double(t.k * t.matrices) / 8, reach = chip[FactId::l2_reach];
   const double a = of_k * double(t.m) * t.a_bits, b = of_k * double(t.n) * t.b_bits * t.products;
-  const double slots = d.items * d.blocks * t.ctas, bytes = slots * double(t.slot_bytes);
+  const double slots = d.items * d.blocks * d.ctas, bytes = slots * double(t.slot_bytes);
   // Rows beyond a tensor's end are no bytes.
-  const auto loaded = [&](double tile, double there) {
-    return bytes * std::min(tile, there) / double(t.rows + t.products * t.columns);
-  };
-  Loaded of_a{a, loaded(double(t.rows), double(t.m))};
-  Loaded of_b{b, t.products * loaded(double(t.columns), double(t.n))};
+  const auto loaded = [&](double rows, double there) { return bytes * rows / rows_of_slot(t) * std::min(1.0, there); };
+  Loaded of_a{a, loaded(double(t.rows) / t.pairs, double(t.m) / t.rows)};
+  Loaded of_b{b, loaded(double(t.products) * t.columns, double(t.n) / t.columns)};
   Traffic traffic{a + b, of_a.by_all + of_b.by_all, loaded_again(of_a, of_b), slots};
   if (a + b <= reach) return traffic;
   const double rows = pieces(t.m, std::uint64_t(t.rows)), columns = pieces(t.n, std::uint64_t(t.columns));
   const double band = t.rows_together ? std::min(rows, double(t.rows_together)) : rows;
-  const double at_once = std::ceil(d.groups / band);  // columns
+  const double at_once = std::ceil(d.groups * t.pairs / band);  // columns
   const double band_bytes = a * band / rows;
   const double a_times = band_bytes <= held * reach ? 1 : std::ceil(columns / at_once);
   const double b_times = b <= held * reach ? 1 : std::ceil(rows / band);
@@ -172,8 +174,8 @@ class Slot {
   double absent_rows() const {
     const auto rows = std::uint64_t(t_.rows), of_cta = rows / std::uint64_t(t_.ctas), last = t_.m % of_cta;
     if (chip_.core != TensorCore::wgmma || t_.m >= rows || last == 0) return 0;
-    const double boxes = double(t_.slot_rows) * t_.ctas / double(t_.rows + t_.products * t_.columns);  // along K
-    return boxes * double(of_cta - last);
+    const double boxes = double(t_.slot_rows) * t_.ctas / rows_of_slot(t_);  // along K
+    return boxes * double(of_cta - last) / t_.pairs;
   }
 
   MmaTime mma() const { return mma_time(chip_, t_.kind, false, t_.ctas, t_.rows, t_.columns); }
@@ -358,7 +360,7 @@ Estimate estimate(const Tiling& t, const Chip& chip) {
   const double besides_hbm = cycles_with(average(slot.besides_hbm(), last.besides_hbm()));
   e.binds = slot.binds();
   double cycles = cycles_with(average(slot.interval(), last.interval()));
-  const double tensor = d.items * d.blocks * slot.tensor() * t.ctas;
+  const double tensor = d.items * d.blocks * slot.tensor() * d.ctas;
   const double use = std::min(1.0, tensor / (cycles * chip[FactId::sms]));
   e.clock = clock_under(chip, use).value;
   const double sharing = d.shared / d.groups * d.blocks * slot.interval();

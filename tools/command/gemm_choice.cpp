@@ -71,6 +71,10 @@ timing::Chip chip_for(const KernelChoice& asked, isa::Target target) {
   return chip;
 }
 
+std::uint64_t resident_ctas(const GemmQuestion& q, const launch::Tiling& t) {
+  return timing::resident_ctas(q.chip, t.cluster());
+}
+
 // Every size that is given, and the usual one of those that are not; CTAs to fill the chip.
 dsl::Sizes sizes_of(const GemmQuestion& q, const dsl::Entry& row) {
   dsl::Sizes sizes = dsl::standard_sizes(row);
@@ -144,8 +148,10 @@ std::vector<GemmChoice> ranked(const GemmQuestion& q) {
   std::vector<GemmChoice> all;
   for (const dsl::Entry* row : rows_of(q.asked)) {
     if (!has_target(*row, q.target)) continue;
-    for (dsl::Candidate& c : row->candidates(q.target, sizes_of(q, *row)))
+    for (dsl::Candidate& c : row->candidates(q.target, sizes_of(q, *row))) {
+      if (!q.asked.sizes.contains("ctas")) c.tiling.most_ctas = std::min(c.tiling.most_ctas, resident_ctas(q, c.tiling));
       all.push_back({row, std::move(c.strategy), c.tiling, timing::estimate(c.tiling, q.chip)});
+    }
   }
   if (all.empty())
     diag::refuse("gemm: no legal strategy of type {} for {} has what is given", q.asked.type, isa::spelling(q.target));
@@ -169,7 +175,7 @@ KernelChoice chosen(const GemmQuestion& q, const GemmChoice& choice) {
   KernelChoice c = with_row(q, std::string(choice.row->name));
   for (const auto& [option, value] : choice.strategy) c.sizes[std::string(option)] = text(value);
   if (has_option(*choice.row, "ctas") && !q.asked.sizes.contains("ctas"))
-    c.sizes["ctas"] = std::to_string(timing::resident_ctas(q.chip, choice.tiling.ctas));
+    c.sizes["ctas"] = std::to_string(resident_ctas(q, choice.tiling));
   return c;
 }
 

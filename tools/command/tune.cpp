@@ -85,7 +85,7 @@ bool is_seen_as(const GemmChoice& x, const GemmChoice& y) {
 bool is_same_kind(const GemmChoice& x, const GemmChoice& y) {
   const launch::Tiling &a = x.tiling, &b = y.tiling;
   return x.row == y.row && a.m == b.m && a.rows == b.rows && a.columns == b.columns && a.ctas == b.ctas &&
-         a.splits == b.splits && a.stream_k == b.stream_k;
+         a.pairs == b.pairs && a.splits == b.splits && a.stream_k == b.stream_k;
 }
 
 // The first of each kind in front of the second of each, and so on; otherwise their order stays.
@@ -204,11 +204,11 @@ KernelChoice small_problem(const Tried& t, int rest) {
   KernelChoice c = t.kernel;
   const auto set = [&](const char* option, std::uint64_t value) { c.sizes[option] = std::to_string(value); };
   set("m", std::uint64_t(tiling.rows) + 40);
-  set("n", std::uint64_t(tiling.columns) + 24);
+  set("n", std::uint64_t(tiling.columns) * std::uint64_t(tiling.pairs) + 24);
   set("k", std::uint64_t(tiling.slot_k) * std::max<std::uint64_t>(2, tiling.splits) + std::uint64_t(rest));
   // Those that wait for one another are all there, and of four tiles three share the K.
   const std::uint64_t groups = tiling.all_add ? tiling.splits : tiling.stream_k ? 3 : 1;
-  if (c.sizes.contains("ctas")) set("ctas", std::uint64_t(tiling.ctas) * groups);
+  if (c.sizes.contains("ctas")) set("ctas", std::uint64_t(tiling.cluster()) * groups);
   return c;
 }
 

@@ -143,8 +143,10 @@ TEST_CASE("on sm_90a the warps that multiply store 16-bit floats, and sums of 32
   for (const GemmProblem* p : {&problems::gemm_s8, &problems::gemm_tf32, &problems::gemm_bf16_kept}) {
     const auto all = candidates(*p, dsl::sm_90a, with({{"storers", 1}, {"tma-store", 1}}));
     CHECK_FALSE(all.empty());
-    for (const dsl::Candidate& c : all)
-      CHECK(c.tiling.store_columns == (p->d.bits == 32 || c.tiling.columns % 64 ? 32 : 64));
+    for (const dsl::Candidate& c : all) {
+      const bool is_narrow = p->d.bits == 32 || c.tiling.columns % 64 != 0 || value_of(c, "epilogue-width") == 32;
+      CHECK(c.tiling.store_columns == (is_narrow ? 32 : 64));
+    }
   }
 }
 
@@ -188,6 +190,44 @@ TEST_CASE("CTAs that share the K of the last tiles are refused with other ways t
   CHECK(why([](GemmStrategy& s) { s.tma_store = true; }));
   CHECK(why([](GemmStrategy& s) { s.tma_store = true, s.storers = Storers::by_turns; }));
   CHECK_FALSE(GemmPlan(problems::gemm_s8, {.stages = 4, .stream_k = true}).limit().empty());
+}
+
+TEST_CASE("pairs of CTAs share rows of A where the warps that multiply store, and where the target has wgmma") {
+  const auto of_pairs = [](isa::Target target, int pairs) {
+    const auto all = candidates(problems::gemm_bf16_kept, target, with({}));
+    return std::count_if(all.begin(), all.end(), [=](const dsl::Candidate& c) {
+      return c.tiling.pairs == pairs && c.tiling.multipliers_store && c.tiling.ctas == 2;
+    });
+  };
+  CHECK(of_pairs(dsl::sm_90a, 1) > 0);
+  CHECK(of_pairs(dsl::sm_90a, 2) > 0);
+  CHECK(of_pairs(dsl::sm_90a, 4) > 0);
+  CHECK(of_pairs(dsl::sm_100a, 2) == 0);
+  const auto why = [](auto change) {
+    GemmStrategy s{.columns = 192, .stages = 4, .tma_store = true, .storers = Storers::together, .pairs = 2};
+    change(s);
+    return std::string(GemmPlan(problems::gemm_bf16_kept, s).limit());
+  };
+  CHECK(why([](GemmStrategy&) {}).empty());
+  CHECK(why([](GemmStrategy& s) { s.pairs = 3; }) == "a cluster has one pair of CTAs, two or four");
+  CHECK_FALSE(why([](GemmStrategy& s) { s.group = dsl::cta_group_1; }).empty());
+  CHECK_FALSE(why([](GemmStrategy& s) { s.stream_k = true; }).empty());
+  CHECK_FALSE(why([](GemmStrategy& s) { s.storers = Storers::others; }).empty());
+}
+
+TEST_CASE("warps that multiply store narrower blocks where these leave room for one more slot") {
+  const auto all = candidates(problems::gemm_bf16_kept, dsl::sm_90a, with({{"storers", 1}, {"tma-store", 1}}));
+  bool found = false;
+  for (const dsl::Candidate& narrow : all) {
+    if (narrow.tiling.store_columns != 32 || narrow.tiling.columns % 64 != 0) continue;
+    found = true;
+    CHECK(std::any_of(all.begin(), all.end(), [&](const dsl::Candidate& c) {
+      launch::Tiling wide = narrow.tiling;
+      wide.store_columns = 64, wide.stages = c.tiling.stages;
+      return c.tiling == wide && c.tiling.stages < narrow.tiling.stages;
+    }));
+  }
+  CHECK(found);
 }
 
 TEST_CASE("parts of K that are given are tried where K has as many blocks") {

@@ -100,6 +100,7 @@ TEST_CASE("persistent kernels are launched with as many CTAs as the chip holds")
   CHECK(resident_ctas(test::b200(), 1) == 148);
   CHECK(resident_ctas(test::b200(), 2) == 148);
   CHECK(resident_ctas(test::b200(), 4) == 140);
+  CHECK(resident_ctas(test::b200(), 8) == 136);  // no more than find room by fours
 }
 
 TEST_CASE("the strategy with the least estimate takes at most 8 % more than the best that is predicted") {
