@@ -30,6 +30,12 @@ RegisterSums::RegisterSums(Warpgroup& g, const MmaSpec& mma, int first_block, in
   });
 }
 
+RegisterSums RegisterSums::another() const {
+  RegisterSums out = *this;
+  for (std::vector<Operand>& block : out.sums_) block = thread_sums(g_.recorder(), mma_.shape.d, mma_.N());
+  return out;
+}
+
 void RegisterSums::multiply(const AnyShared& a, const AnyShared& b, const EnableInputD& more, Here at) {
   Recorder& r = g_.recorder();
   const TensorCoreTarget& core = *g_.role().kernel->tensor_core;

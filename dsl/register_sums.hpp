@@ -22,6 +22,8 @@ class RegisterSums {
   /// In a role of one warpgroup. `mma` has 128 rows a CTA; two such roles may have a block each.
   RegisterSums(Warpgroup& g, const MmaSpec& mma, int first_block, int blocks, Here at = {});
 
+  /// Other sums of the same MMA: each commit of either gives back the slot before, whose products are then complete.
+  RegisterSums another() const;
   int blocks() const { return blocks_; }
   /// Adds the products of a slot's tiles, or where `more` is false begins with them. Where `b` has fewer rows than the
   /// MMA has columns, these are the sums' first columns.

@@ -1,7 +1,7 @@
 // Groups of rows in e4m3 on sm_90a, with an f32 for 128 elements of a row of A and one for 128 x 128 elements of B. Two
 // warpgroups multiply 64 rows of a tile each, 128 elements along K at a time, and add what they get to sums of their
-// own, scaled: while one adds, the other one multiplies. Scales are loaded a block before they are needed. Rows of
-// tiles are those of a list (group_list.hpp).
+// own, scaled, while the next block is multiplied. Scales are loaded a block before they are needed. Rows of tiles are
+// those of a list (group_list.hpp).
 #include "kernels/by_hand.hpp"
 
 #include <array>
@@ -16,8 +16,10 @@ using namespace kiln::dsl;
 
 namespace {
 
-constexpr int M = 128, N = scaled_block, K = scaled_block, stages = 5;
+constexpr int M = 128, N = scaled_block, K = scaled_block, stages = 6;
 constexpr int a = 0, b = 1;  // places in a slot
+// Registers of a thread that multiplies, with sums and the products of two blocks, and of one of the load role.
+constexpr int many_registers = 240, few_registers = 24;
 
 using ATile = SharedTile<e4m3, M, K, K_major, swizzle_128B>;
 using BTile = SharedTile<e4m3, N, K, K_major, swizzle_128B>;
@@ -57,7 +59,7 @@ class Scales {
 };
 
 Kernel build(const char* name, Target target) {
-  KernelBuilder gemm(name, target, warps<9>);
+  KernelBuilder gemm(name, target, warps<12>);
   gemm.minnctapersm(1);  // its ring takes the shared memory of an SM
   const auto given = declare(gemm, parameter_list);
   const U32 n = given["n"_arg], k_blocks = given["k_blocks"_arg];
@@ -68,9 +70,11 @@ Kernel build(const char* name, Target target) {
 
   for (int which : {0, 1}) {
     const auto multiply = [&](Warpgroup& g) {
+      g.setmaxnreg_inc<many_registers>();
       AnyRing slots = in.by_mmas();
       StoreRing<2, DTile> out = outs[std::size_t(which)];
-      RegisterSums products(g, mma, which, 1);
+      std::vector<RegisterSums> products{RegisterSums(g, mma, which, 1)};  // of even blocks, and of odd ones
+      products.push_back(products[0].another());
       tiles.each(g, [&](const ListedTile& tile) {
         constexpr int of_row = isa::wgmma_warp_rows;
         const U32 of_tile = which * DTile::rows + (g.row() / 32) * of_row + Sums::row(g.lane(), 0);
@@ -81,15 +85,36 @@ Kernel build(const char* name, Target target) {
         Scales scales(g, k_blocks, {scales_of_row(0), scales_of_row(1),
                                     given["SFB"_arg].at(multiply_wide(tile.group * columns + tile.column, k_blocks))});
         auto sums = g.vars<Sums::elements>(0.0f);
-        g.loop(k_blocks, [&](U32 i) {
-          const auto scale = scales.take(i);
+        const auto multiply_next = [&](int parity) {
           const AnySlot slot = slots.wait(g);
-          products.multiply(slot.tile(a, ATile::shape), slot.tile(b, BTile::shape), accumulate(false));
-          products.commit(slot.empty);
-          products.finish();
-          const AnyRegisters block = products.columns(0, 0, N);
-          for (int j = 0; j < Sums::elements; ++j) sums[j] = fma(block.f32(j), scale[std::size_t(row_of(j))], sums[j]);
+          products[std::size_t(parity)].multiply(slot.tile(a, ATile::shape), slot.tile(b, BTile::shape),
+                                                 accumulate(false));
+          products[std::size_t(parity)].commit(slot.empty);
+        };
+        const auto add = [&](const U32& block, int parity) {
+          const auto scale = scales.take(block);
+          const AnyRegisters of_block = products[std::size_t(parity)].columns(0, 0, N);
+          for (int j = 0; j < Sums::elements; ++j)
+            sums[j] = fma(of_block.f32(j), scale[std::size_t(row_of(j))], sums[j]);
+        };
+        const auto add_last = [&](int parity) {
+          products[std::size_t(parity)].finish();
+          add(k_blocks - 1, parity);
+        };
+        multiply_next(0);
+        g.loop((k_blocks - 1) / 2, [&](U32 two) {
+          multiply_next(1);
+          add(two * 2, 0);
+          multiply_next(0);
+          add(two * 2 + 1, 1);
         });
+        g.when(
+            k_blocks % 2 != 0, [&] { add_last(0); },
+            [&] {
+              multiply_next(1);
+              add(k_blocks - 2, 0);
+              add_last(1);
+            });
         const ListedResults<DTile> results{given["D"_arg], given["rows"_arg], n};
         for (int c = 0; c < N; c += DTile::cols)
           results.store(g, out, tile, which, tile.column * N + c, [&](const auto& to) {
@@ -104,12 +129,16 @@ Kernel build(const char* name, Target target) {
     if (which == 0) gemm.role("multiply_0", warpgroup<0>, multiply);
     else gemm.role("multiply_1", warpgroup<1>, multiply);
   }
-  gemm.role("load", warp<8>.elect(), [&](Thread t) {
-    tiles.each(t, [&](const ListedTile& tile) {
-      t.loop(k_blocks, [&](U32 i) {
-        const AnySlot slot = in.acquire(t);
-        t.tma_load(slot.tile(a, ATile::shape), given["A"_arg].at(tile.first, i * K).any(), slot.full);
-        t.tma_load(BTile::shape.part(), slot.part(b), given["B"_arg].at(i * K, tile.column * N, tile.group), slot.full);
+  gemm.role("load", warpgroup<2>, [&](Warpgroup& g) {
+    g.setmaxnreg_dec<few_registers>();
+    g.elect([&](Thread t) {
+      tiles.each(t, [&](const ListedTile& tile) {
+        t.loop(k_blocks, [&](U32 i) {
+          const AnySlot slot = in.acquire(t);
+          t.tma_load(slot.tile(a, ATile::shape), given["A"_arg].at(tile.first, i * K).any(), slot.full);
+          t.tma_load(BTile::shape.part(), slot.part(b), given["B"_arg].at(i * K, tile.column * N, tile.group),
+                     slot.full);
+        });
       });
     });
   });

@@ -54,9 +54,21 @@ struct ListedTiles {
     const auto word = [&](int i) { return scope.ld_global(list.at(widen(at.row * entry_words + i))); };
     return {word(0), word(1), word(2), at.column};
   }
+  // What the list says of a tile is loaded while the tile before it is multiplied.
   template <class S, class Body>
   void each_of(S& scope, const dsl::U32& rows, const dsl::U32& trips, const Body& body) const {
-    scope.loop(schedule(rows, trips), [&](dsl::TilePlace at) { body(listed(scope, at)); });
+    const dsl::StaticTiles tiles = schedule(rows, trips);
+    scope.when(trips != 0, [&] {
+      const ListedTile begin = listed(scope, tiles.place(first));
+      dsl::Var<dsl::U32> row = scope.var(begin.first), left = scope.var(begin.rows), group = scope.var(begin.group),
+                         column = scope.var(begin.column);
+      scope.loop(trips, [&](const dsl::U32& trip) {
+        const ListedTile tile{row.read(), left.read(), group.read(), column.read()};
+        const ListedTile next = listed(scope, tiles.place(min(trip + 1, trips - 1) * step + first));
+        row = next.first, left = next.rows, group = next.group, column = next.column;
+        body(tile);
+      });
+    });
   }
 };
 
@@ -96,7 +108,7 @@ struct ListedResults {
       t.when(whole, [&] { t.tma_store(map.at(row, column), block); });
       t.commit_stores();  // or of none: the ring counts blocks
     });
-    store_rows_of_block(g, block, d, n, row, select(whole, 0, rows), column);
+    g.when(!whole, [&] { store_rows_of_block(g, block, d, n, row, rows, column); });
   }
 };
 
