@@ -321,21 +321,20 @@ std::vector<Operand> Wgmma::load_sums(Warpgroup& g, const SumsPlace& from, int c
 TensorCoreTarget::Destination Wgmma::destination(const Copies& c, const SlotPart& part, const U32& tile,
                                                  const ExtraList& extras, Here at) {
   if (!is_shared(part)) return {tile, extras};
+  constexpr int pair = 0b11, first_of_pairs = 0b01010101;
   const U32 rank = c.cluster_ctarank(at);
-  const bool in_pair = part.readers == Readers::both_ctas;
-  const auto placed = [&](const U32& number) {
-    return Destination{apply("add", tile, apply("mul.lo", number, part.bytes, at), at), extras};
-  };
-  const auto to = [&](Destination all, const OperandOf<U32>& ctas) {
+  const auto to = [&](const U32& number, const OperandOf<U32>& ctas) {
+    Destination all{apply("add", tile, apply("mul.lo", number, part.bytes, at), at), extras};
     all.extras.add(TensorLoadExtras::place_of<Multicast>(), multicast_cluster(ctas));
     return all;
   };
-  constexpr int both = 0b11, first_of_pairs = 0b01010101;
-  if (pairs_ == 1) return to(placed(rank), OperandOf<U32>(both, at));
-  const U32 in_own = apply("and", rank, 1, at);
-  const auto shifted = [&](int ctas, const U32& by) { return OperandOf<U32>(apply("shl", U32(c.recorder(), Operand::number(ctas)), by, at)); };
-  if (in_pair) return to(placed(in_own), shifted(both, apply("sub", rank, in_own, at)));
-  return to(placed(apply("shr", rank, 1, at)), shifted(first_of_pairs & ((1 << 2 * pairs_) - 1), in_own));
+  if (pairs_ == 1) return to(rank, OperandOf<U32>(pair, at));
+  const U32 in_pair = apply("and", rank, 1, at);
+  const auto ctas = [&](int mask, const U32& by) {
+    return OperandOf<U32>(apply("shl", U32(c.recorder(), Operand::number(mask)), by, at));
+  };
+  if (part.readers == Readers::both_ctas) return to(in_pair, ctas(pair, apply("sub", rank, in_pair, at)));
+  return to(apply("shr", rank, 1, at), ctas(first_of_pairs & ((1 << 2 * pairs_) - 1), in_pair));
 }
 
 }  // namespace kiln::dsl
