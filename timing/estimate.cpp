@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "ptx/isa/tmem.hpp"
 #include "ptx/isa/wgmma.hpp"
@@ -324,13 +325,25 @@ double out_of_step(const Tiling& t, const Deal& d, const Traffic& traffic, const
   return std::max(0.0, bytes / chip[FactId::hbm_rate] * clock - cycles);
 }
 
+// What GEMMs that fill an H200 get of what probes measure alone: HBM answers later and gives 4.2 of 4.5 TB/s, and of a
+// wake-up and a fence a part is hidden. The laws of this file were fitted to measured strategies with these.
+Chip as_gemms_see(Chip chip) {
+  using enum FactId;
+  constexpr std::pair<FactId, double> parts[] = {
+      {load_latency_hbm, 1.6}, {hbm_rate, 0.93}, {ingest_rate_own, 0.95}, {wake, 0.55}, {fence_async, 0.07}};
+  if (chip.core == TensorCore::wgmma)
+    for (const auto& [id, part] : parts) chip.values[std::size_t(id)].value *= part;
+  return chip;
+}
+
 }  // namespace
 
 std::uint64_t resident_ctas(const Chip& chip, int ctas_of_a_group) {
   return std::uint64_t(ctas_of_a_group) * resident_clusters(chip, std::size_t(ctas_of_a_group));
 }
 
-Estimate estimate(const Tiling& t, const Chip& chip) {
+Estimate estimate(const Tiling& t, const Chip& measured) {
+  const Chip chip = as_gemms_see(measured);
   const Deal d = deal_of(t, chip);
   const Traffic traffic = traffic_of(t, d, chip);
   const Slot slot(t, d.sms(), traffic, chip), last(t, d.last_sms(), traffic, chip);
