@@ -19,6 +19,16 @@ void mbarriers(Session& s) {
   s.set(try_wait, cycles_of(s.machine(), k), "one thread, phase complete");
 }
 
+void waits_of_warps(Session& s) {
+  LoopKernel k;
+  k.threads = 128, k.shared_bytes = 128;
+  k.setup = fmt::format(
+      "setp.ne.u32 %p1, %thread, 0; @%p1 bra READY; {} mbarrier.arrive.shared::cta.b64 %rd0, [%smem]; READY:",
+      init_one);
+  k.body = "TRY#: mbarrier.try_wait.parity.shared::cta.b64 %p0, [%smem], 0; @!%p0 bra TRY#;";
+  s.set(try_wait_warp, cycles_of(s.machine(), k), "four warps, all lanes, phase complete");
+}
+
 // Warp 1 waits and warp 0 arrives: between their two reads of the clock lie the arrival and the wake-up.
 void wake_up(Session& s) {
   LoopKernel k;
@@ -122,8 +132,13 @@ void fences(Session& s) {
 }  // namespace
 
 std::vector<Probe> barrier_probes() {
-  return {{"mbarriers", mbarriers}, {"wake-up", wake_up},        {"barriers of a CTA", cta_barrier},
-          {"fences", fences},       {"remote arrivals", remote}, {"barriers of a cluster", cluster_barriers}};
+  return {{"mbarriers", mbarriers},
+          {"waits of warps", waits_of_warps, false, timing::TensorCore::wgmma},
+          {"wake-up", wake_up},
+          {"barriers of a CTA", cta_barrier},
+          {"fences", fences},
+          {"remote arrivals", remote},
+          {"barriers of a cluster", cluster_barriers}};
 }
 
 }  // namespace kiln::harness

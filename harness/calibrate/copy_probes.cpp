@@ -81,13 +81,28 @@ void rows_of_boxes(Session& s) {
   }
 }
 
+// Boxes that begin in the tensor and end outside of it. Two SMs of a TPC make such rows together, and one alone takes
+// half of the time: so a pair loads them.
+void rows_outside(Session& s) {
+  constexpr unsigned slots = 8, rows = 128, inside = 32, row_bytes = 64;
+  LoopKernel k =
+      ring_of(slots, rows * row_bytes, "", [](unsigned slot) { return tensor_load(slot, rows * row_bytes, 0, 1); });
+  k.ctas = k.cluster = 2;
+  k.data_bytes = std::uint64_t(inside) * pitch;
+  k.maps = {map_of(row_bytes, rows, inside)};
+  Figure f = divided(cycles_of(s.machine(), k, 24, 72), slots);
+  f.value -= inside * s[copy_row];
+  s.set(copy_row_outside, divided(f, rows - inside),
+        "a pair, rows of 64 bytes, 8 boxes of 128 rows in flight, of which the tensor has 32");
+}
+
 // Rows of 128 bytes that begin at each multiple of 16 bytes of a line in turn: seven of eight lie in two lines. Of
-// `ctas` SMs, eight of which ask for the same rows, as those of a GEMM do; `to_both`: pairs, each CTA of which loads
-// half of a box for both.
-Figure load_row(Session& s, unsigned apart, unsigned ctas, bool to_both = false) {
+// `ctas` SMs, eight of which ask for the same rows, as those of a GEMM do; `to_both`: each CTA of a pair loads half of
+// a box for both.
+Figure load_row(Session& s, unsigned apart, unsigned ctas, unsigned cluster = 1, bool to_both = false) {
   constexpr unsigned slots = 8, rows = 128, row_bytes = 128, part = rows * row_bytes;
   LoopKernel k;
-  k.ctas = ctas, k.cluster = to_both ? 2 : 1;
+  k.ctas = ctas, k.cluster = cluster;
   k.shared_bytes = tiles_at + slots * part;
   k.copies = 1;
   k.declare = ".reg .b16 %both;";
@@ -117,6 +132,14 @@ Figure load_row(Session& s, unsigned apart, unsigned ctas, bool to_both = false)
   k.data_bytes = std::uint64_t(warm_rows) * apart + pitch;
   k.maps = {map_of(row_bytes, box_rows, warm_rows, apart)};
   return divided(cycles_of(s.machine(), k, 16, 64), slots * rows);
+}
+
+// The same boxes, asked for by the CTAs of pairs and by CTAs of no cluster.
+void ingest_of_clusters(Session& s) {
+  const unsigned ctas = s.machine().facts().sms / 2 * 2;
+  const Figure none = load_row(s, pitch, ctas), pairs = load_row(s, pitch, ctas, 2);
+  s.set(cluster_ingest, {pairs.value / none.value, (pairs.spread + none.spread) / none.value},
+        "pairs beside CTAs of no cluster, boxes of 128 rows of 128 bytes, 8 in flight, eight SMs ask for the same");
 }
 
 // A box's rows, stored by TMA with two boxes in flight; each SM has 256 rows of its own.
@@ -164,7 +187,7 @@ void split_rows_of_all(Session& s) {
     }
   for (const unsigned apart : {pitch, split_pitch})
     s.observe(fmt::format("a box's row of 128 bytes to each of two CTAs, rows {} bytes apart, all SMs", apart),
-              load_row(s, apart, sms / 2 * 2, true), per_row);
+              load_row(s, apart, sms / 2 * 2, 2, true), per_row);
   for (const unsigned row_bytes : {64u, 128u})
     for (const unsigned apart : {pitch, split_pitch})
       s.observe(fmt::format("a box's row of {} bytes, stored, rows {} bytes apart, all SMs", row_bytes, apart),
@@ -357,6 +380,7 @@ void hbm_bandwidth(Session& s) {
 
 std::vector<Probe> copy_probes() {
   return {{"rows of boxes", rows_of_boxes},
+          {"rows outside of a tensor", rows_outside, false, timing::TensorCore::wgmma},
           {"rows in two lines", split_rows},
           {"rows in two lines, all SMs", split_rows_of_all, true},
           {"loads, latency", load_latencies},
@@ -366,6 +390,7 @@ std::vector<Probe> copy_probes() {
           {"L2 to one SM", ingest},
           {"multicast", multicasts},
           {"L2 to all SMs", ingest_of_all, true},
+          {"L2 to clusters", ingest_of_clusters, true, timing::TensorCore::wgmma},
           {"HBM, rate", hbm_bandwidth, true}};
 }
 

@@ -71,12 +71,22 @@ double at_once(const std::vector<Life>& lives, unsigned cluster) {
   return count;
 }
 
+Figure resident(Session& s, unsigned size) {
+  return {at_once(lives_of(s, 2 * s.machine().facts().sms / size * size, size), size), 0};
+}
+
 void clusters(Session& s) {
-  const unsigned sms = s.machine().facts().sms;
-  const auto of = [&](unsigned size) { return Figure{at_once(lives_of(s, 2 * sms / size * size, size), size), 0}; };
+  const auto of = [&](unsigned size) { return resident(s, size); };
   s.set(clusters_of_2, of(2), "that were there before one ended");
   s.set(clusters_of_4, of(4), "that were there before one ended");
   s.observe("clusters of eight CTAs that are resident at once", of(8), "count");
+}
+
+// A cluster lies in one GPC. A GPC of 16 to 23 SMs has room for two clusters of eight CTAs and for one of 16, a GPC of
+// 8 to 15 for one and for none: it adds one to the difference.
+void parts(Session& s) {
+  const Figure eights = resident(s, 8), sixteens = resident(s, 16);
+  s.set(gpcs, {eights.value - sixteens.value, 0}, "clusters of 8 CTAs that are resident at once, less those of 16");
 }
 
 void replacement(Session& s) {
@@ -122,7 +132,8 @@ std::vector<Probe> grid_probes() {
   return {{"launches", empty_kernel, true},
           {"CTAs, one after the other", replacement, true},
           {"starts of CTAs", spread_of_starts, true},
-          {"clusters at once", clusters, true}};
+          {"clusters at once", clusters, true},
+          {"GPCs", parts, true, timing::TensorCore::wgmma}};
 }
 
 }  // namespace kiln::harness

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "harness/calibrate/calibrate.hpp"
 #include "harness/calibrate/microbenchmark.hpp"
@@ -16,15 +17,16 @@ namespace {
 
 using timing::FactId;
 
-// A chip's clock, one cluster of each launch. Each kernel is assembled too, where there is a ptxas.
+// A chip's clock, one cluster of each launch; as for whole grids, what L2 gives it is its share. Each kernel is
+// assembled too, where there is a ptxas.
 class SimulatedMachine final : public harness::Machine {
  public:
-  SimulatedMachine(const timing::Chip& chip, std::string target) : chip_(chip) {
+  SimulatedMachine(const timing::Chip& chip, std::string target, bool whole_grids = false) : chip_(chip) {
     facts_.name = "a simulated " + chip.title;
     facts_.target = std::move(target);
     facts_.sms = unsigned(chip[FactId::sms]);
     facts_.max_clock = chip[FactId::max_clock];
-    facts_.runs_whole_grids = false;
+    facts_.runs_whole_grids = whole_grids;
   }
   harness::MachineFacts facts() const override { return facts_; }
 
@@ -32,8 +34,9 @@ class SimulatedMachine final : public harness::Machine {
     assemble(ptx, contract);
     std::uint64_t bytes = 0;
     for (const launch::Buffer& b : contract.buffers) bytes += b.bytes.size();
-    const timing::Surroundings around{
-        .hits_l2 = double(bytes) <= chip_[FactId::l2_reach], .values = false, .from_hbm = 1};
+    timing::Surroundings around{.hits_l2 = double(bytes) <= chip_[FactId::l2_reach], .values = false, .from_hbm = 1};
+    // Eight SMs ask for the same: four TPCs, in a GPC each.
+    if (facts_.runs_whole_grids) around.given = {{"data", 0.5}};
     timing::TimedSchedule schedule(chip_, around);
     sim::Options options;
     options.schedule = &schedule;
@@ -98,11 +101,66 @@ TEST_CASE("the microbenchmarks find the times of the chip that runs them") {
                   f.value, ", is ", truth.values[k].value);
     CHECK(f.trust == timing::Trust::a);  // the simulator repeats itself
   }
-  CHECK(measured >= 26);
+  CHECK(measured >= 28);
+  for (const FactId id : {FactId::try_wait_warp, FactId::copy_row_outside}) CHECK(c.chip.fact(id).source == "here");
   CHECK(c.chip.wgmma.source == "here");
   REQUIRE(c.chip.wgmma.n == truth.wgmma.n);
   for (std::size_t k = 0; k < truth.wgmma.n.size(); ++k)
     CHECK(c.chip.wgmma.interval[k] == doctest::Approx(truth.wgmma.interval[k]).epsilon(0.005));
+}
+
+// A chip as its GPCs: of a launch whose CTAs take an SM each it tells which clusters were there at once.
+class GpcMachine final : public harness::Machine {
+ public:
+  explicit GpcMachine(std::vector<unsigned> sms) : gpcs_(std::move(sms)) {}
+  harness::MachineFacts facts() const override {
+    harness::MachineFacts f;
+    f.name = "GPCs", f.target = "sm_90a";
+    for (const unsigned sms : gpcs_) f.sms += sms;
+    return f;
+  }
+  std::vector<double> run(const std::string&, launch::Contract& contract) override {
+    const launch::Launch& l = contract.launches.at(0);
+    std::uint64_t room = 0;
+    for (const unsigned sms : gpcs_) room += sms / l.cluster.x;
+    std::vector<std::uint64_t> words;
+    for (std::uint64_t cta = 0; cta < l.grid.x; ++cta) {
+      const std::uint64_t begins = cta / l.cluster.x / room * 1000 + 1, ends = begins + 900;
+      words.insert(words.end(), {0, begins, ends, begins, ends});
+    }
+    std::vector<std::uint8_t>& out = contract.buffers.at(0).bytes;
+    REQUIRE(out.size() == words.size() * 8);
+    std::memcpy(out.data(), words.data(), out.size());
+    return {1};
+  }
+
+ private:
+  std::vector<unsigned> gpcs_;
+};
+
+harness::Calibration only(harness::Machine& machine, std::string_view probe) {
+  return harness::calibrate(machine, harness::chip_of("h100"), "2026-11-29",
+                            [&](std::string_view name) { return name == probe; });
+}
+
+TEST_CASE("clusters of 8 and of 16 CTAs count the GPCs, also where one has fewer than 16 SMs") {
+  for (const std::vector<unsigned>& sms : {std::vector<unsigned>{18, 18, 18, 18, 18, 18, 16, 8},
+                                           {16, 16, 16, 16, 16, 16, 18, 18},
+                                           {16, 16, 14, 18, 10, 16, 16}}) {
+    GpcMachine machine(sms);
+    const timing::Fact& f = only(machine, "GPCs").chip.fact(FactId::gpcs);
+    CHECK(f.source == "here");
+    CHECK(f.value == double(sms.size()));
+  }
+}
+
+TEST_CASE("what the SMs of a cluster take from L2 is measured beside SMs of none") {
+  timing::Chip truth = made_up();
+  truth.values[std::size_t(FactId::cluster_ingest)].value = 1.75;
+  SimulatedMachine machine(truth, "sm_90a", true);
+  const timing::Fact f = only(machine, "L2 to clusters").chip.fact(FactId::cluster_ingest);
+  CHECK(f.source == "here");
+  CHECK(f.value == doctest::Approx(1.75).epsilon(0.03));
 }
 
 TEST_CASE("what there is no time for is named, and stays as it was") {
