@@ -78,7 +78,6 @@ class Wgmma : public TensorCoreTarget {
     int columns = 0;
   };
 
-  bool in_pairs() const { return group_ == isa::CtaGroup::two; }
   bool is_shared(const SlotPart&) const;
   Multiplier& multiplier(TensorCore&, Here at);
   void hand_over_sums(TensorCore&, Here at);

@@ -12,8 +12,6 @@ using namespace kiln::dsl;
 namespace {
 
 constexpr int least_stages = 2, most_stages = 16;
-// Columns of the blocks that warps which multiply store where they leave room for one more slot.
-constexpr int narrow_blocks = 32;
 
 // Strategies that differ in what was not given.
 class Variations {
@@ -68,7 +66,7 @@ Variations variations(const GemmProblem& p, isa::Target target, const Sizes& siz
   if (has_register_sums(target))
     v.vary("storers", &GemmStrategy::storers, {Storers::others, Storers::together, Storers::by_turns},
            [](const GemmStrategy& s) { return s.tma_store; });
-  v.vary("epilogue-width", &GemmStrategy::epilogue_width, {0, narrow_blocks},
+  v.vary("epilogue-width", &GemmStrategy::epilogue_width, {0, GemmPlan::copied_columns},
          [](const GemmStrategy& s) { return s.multipliers_store(); });
   v.vary("pairs", &GemmStrategy::pairs, {1, 2, 4},
          [](const GemmStrategy& s) { return s.multipliers_store() && s.ctas() == 2 && !s.stream_k; });
@@ -153,6 +151,7 @@ std::vector<Candidate> candidates(const GemmProblem& problem, isa::Target target
     const launch::Tiling t = tiling(plan, sizes);
     if (s.splits == 1 || tried.is_given("splits") || is_one_wave(t)) legal.push_back({described(p, plan), t});
   };
+  // Narrower blocks of D are tried where they leave room for one more slot.
   const auto adds_no_slot = [&](GemmStrategy s) {
     const int stages = s.stages;
     s.epilogue_width = 0;
@@ -160,7 +159,7 @@ std::vector<Candidate> candidates(const GemmProblem& problem, isa::Target target
   };
   for (GemmStrategy s : tried.all()) {
     if (!tried.is_given("stages")) s.stages = stages_that_fit(p, s, target);
-    const bool is_narrow = s.multipliers_store() && s.epilogue_width == narrow_blocks;
+    const bool is_narrow = s.multipliers_store() && s.epilogue_width == GemmPlan::copied_columns;
     if (s.stages > 0 && (!is_narrow || tried.is_given("epilogue-width") || !adds_no_slot(s))) add(s);
   }
   return legal;

@@ -76,10 +76,9 @@ Figure resident(Session& s, unsigned size) {
 }
 
 void clusters(Session& s) {
-  const auto of = [&](unsigned size) { return resident(s, size); };
-  s.set(clusters_of_2, of(2), "that were there before one ended");
-  s.set(clusters_of_4, of(4), "that were there before one ended");
-  s.observe("clusters of eight CTAs that are resident at once", of(8), "count");
+  s.set(clusters_of_2, resident(s, 2), "that were there before one ended");
+  s.set(clusters_of_4, resident(s, 4), "that were there before one ended");
+  s.observe("clusters of eight CTAs that are resident at once", resident(s, 8), "count");
 }
 
 // A cluster lies in one GPC. A GPC of 16 to 23 SMs has room for two clusters of eight CTAs and for one of 16, a GPC of
