@@ -75,16 +75,21 @@ Figure resident(Session& s, unsigned size) {
   return {at_once(lives_of(s, 2 * s.machine().facts().sms / size * size, size), size), 0};
 }
 
-void clusters(Session& s) {
+// Returns the clusters of eight CTAs.
+Figure measure_clusters(Session& s) {
   s.set(clusters_of_2, resident(s, 2), "that were there before one ended");
   s.set(clusters_of_4, resident(s, 4), "that were there before one ended");
-  s.observe("clusters of eight CTAs that are resident at once", resident(s, 8), "count");
+  const Figure eights = resident(s, 8);
+  s.observe("clusters of eight CTAs that are resident at once", eights, "count");
+  return eights;
 }
+
+void clusters(Session& s) { measure_clusters(s); }
 
 // A cluster lies in one GPC. A GPC of 16 to 23 SMs has room for two clusters of eight CTAs and for one of 16, a GPC of
 // 8 to 15 for one and for none: it adds one to the difference.
-void parts(Session& s) {
-  const Figure eights = resident(s, 8), sixteens = resident(s, 16);
+void clusters_and_parts(Session& s) {
+  const Figure eights = measure_clusters(s), sixteens = resident(s, 16);
   s.set(gpcs, {eights.value - sixteens.value, 0}, "clusters of 8 CTAs that are resident at once, less those of 16");
 }
 
@@ -131,8 +136,8 @@ std::vector<Probe> grid_probes() {
   return {{"launches", empty_kernel, true},
           {"CTAs, one after the other", replacement, true},
           {"starts of CTAs", spread_of_starts, true},
-          {"clusters at once", clusters, true},
-          {"GPCs", parts, true, timing::TensorCore::wgmma}};
+          {"clusters at once", clusters, true, timing::TensorCore::tcgen05},
+          {"clusters at once, and GPCs", clusters_and_parts, true, timing::TensorCore::wgmma}};
 }
 
 }  // namespace kiln::harness

@@ -71,34 +71,6 @@ TunedStrategy strategy_of(const JsonNode& node) {
   return t;
 }
 
-Json entry_json(const TuneKey& key, const TunedStrategy& t) {
-  Json options = Json::object();
-  for (const auto& [option, value] : t.options) options[option] = value;
-  Json j = {{"type", key.type},
-            {"m", key.m},
-            {"n", key.n},
-            {"k", key.k},
-            {"target", key.target},
-            {"chip", key.chip},
-            {"kernel", t.kernel},
-            {"options", options},
-            {"kiln", t.kiln},
-            {"date", t.date},
-            {"clock_ghz", t.clock_ghz},
-            {"estimated_us", t.estimated_us},
-            {"predicted_us", t.predicted_us},
-            {"least_us", t.least_us},
-            {"most_us", t.most_us},
-            {"binds", t.binds},
-            {"legal", t.legal},
-            {"predicted", t.predicted}};
-  if (const auto& m = t.measured) {
-    j["measured"] = {{"device", m->device}, {"us", m->us}, {"repetitions", m->repetitions}};
-    if (m->cublas_us > 0) j["measured"]["cublas_us"] = m->cublas_us;
-  }
-  return j;
-}
-
 bool is_better(const TunedStrategy& x, const TunedStrategy& y) {
   if (x.measured.has_value() != y.measured.has_value()) return x.measured.has_value();
   return x.date > y.date;
@@ -147,6 +119,34 @@ TuneCache TuneCache::read(std::string_view json, const std::string& document) {
 TuneCache TuneCache::load(const std::string& path) {
   const std::vector<std::uint8_t> bytes = read_file(path);
   return read({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
+}
+
+Json entry_json(const TuneKey& key, const TunedStrategy& t) {
+  Json options = Json::object();
+  for (const auto& [option, value] : t.options) options[option] = value;
+  Json j = {{"type", key.type},
+            {"m", key.m},
+            {"n", key.n},
+            {"k", key.k},
+            {"target", key.target},
+            {"chip", key.chip},
+            {"kernel", t.kernel},
+            {"options", options},
+            {"kiln", t.kiln},
+            {"date", t.date},
+            {"clock_ghz", t.clock_ghz},
+            {"estimated_us", t.estimated_us},
+            {"predicted_us", t.predicted_us},
+            {"least_us", t.least_us},
+            {"most_us", t.most_us},
+            {"binds", t.binds},
+            {"legal", t.legal},
+            {"predicted", t.predicted}};
+  if (const auto& m = t.measured) {
+    j["measured"] = {{"device", m->device}, {"us", m->us}, {"repetitions", m->repetitions}};
+    if (m->cublas_us > 0) j["measured"]["cublas_us"] = m->cublas_us;
+  }
+  return j;
 }
 
 // An entry is a line, so that two caches can be compared.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,6 +47,9 @@ struct TunedStrategy {
   std::optional<TuneMeasurement> measured{};
   bool operator==(const TunedStrategy&) const = default;
 };
+
+/// An entry as it stands in the file of a cache.
+nlohmann::ordered_json entry_json(const TuneKey&, const TunedStrategy&);
 
 /// A cache. It is a file of JSON: docs/tune.md has the form.
 class TuneCache {

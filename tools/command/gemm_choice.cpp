@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include "ptx/diag/refuse.hpp"
 #include "tools/command/check_cache.hpp"
@@ -45,14 +46,15 @@ std::vector<const dsl::Entry*> rows_of(const KernelChoice& asked) {
   diag::refuse("gemm: no kernel of type {} has all of {}", asked.type, fmt::join(options, ", "));
 }
 
-isa::Target target_of(const KernelChoice& asked, const std::vector<const dsl::Entry*>& rows) {
+// `named`: the chip, if one is.
+isa::Target target_of(const KernelChoice& asked, const std::optional<timing::Chip>& named,
+                      const std::vector<const dsl::Entry*>& rows) {
   std::vector<isa::Target> targets;
   for (const dsl::Entry* row : rows)
     for (const isa::Target t : row->targets)
       if (std::find(targets.begin(), targets.end(), t) == targets.end()) targets.push_back(t);
   if (asked.target.empty()) {
-    if (asked.chip.empty()) return targets.front();
-    return first_that_runs(harness::chip_of(asked.chip), targets, fmt::format("gemm of type {}", asked.type));
+    return named ? first_that_runs(*named, targets, fmt::format("gemm of type {}", asked.type)) : targets.front();
   }
   const auto wanted = isa::parse_target(asked.target);
   if (!wanted) diag::refuse("--target: must be a target such as sm_100a; got '{}'", asked.target);
@@ -63,12 +65,6 @@ isa::Target target_of(const KernelChoice& asked, const std::vector<const dsl::En
       std::find_if(rows.begin(), rows.end(), [](const dsl::Entry* r) { return !r->why_not_others.empty(); });
   diag::refuse("--target: gemm of type {} is written for {}{}{}; got {}", asked.type, fmt::join(names, ", "),
                why == rows.end() ? "" : "; ", why == rows.end() ? "" : (*why)->why_not_others, asked.target);
-}
-
-timing::Chip chip_for(const KernelChoice& asked, isa::Target target) {
-  timing::Chip chip = harness::chip_of(asked.chip.empty() ? usual_chip(target) : asked.chip);
-  require_runs(chip, target);
-  return chip;
 }
 
 std::uint64_t resident_ctas(const GemmQuestion& q, const launch::Tiling& t) {
@@ -138,9 +134,12 @@ std::string words(const harness::TunedStrategy& t) {
 bool is_extent(std::string_view option) { return option == "m" || option == "n" || option == "k"; }
 
 GemmQuestion gemm_question(const KernelChoice& asked) {
-  GemmQuestion q{asked, {}, {}};
-  q.target = target_of(asked, rows_of(asked));
-  q.chip = chip_for(asked, q.target);
+  std::optional<timing::Chip> named;
+  const std::vector<const dsl::Entry*> rows = rows_of(asked);
+  if (!asked.chip.empty()) named = harness::chip_of(asked.chip);
+  const isa::Target target = target_of(asked, named, rows);
+  GemmQuestion q{asked, target, named ? std::move(*named) : harness::chip_of(usual_chip(target))};
+  require_runs(q.chip, target);
   return q;
 }
 

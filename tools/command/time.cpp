@@ -1,5 +1,6 @@
 // kiln time: how long a kernel takes on a chip, predicted from its PTX.
 #include <memory>
+#include <optional>
 
 #include "harness/contract/contract_json.hpp"
 #include "harness/host/files.hpp"
@@ -53,15 +54,10 @@ Subject file_of(const TimeArguments& a) {
           folder_of(a.launch)};
 }
 
-isa::Target target_of(const KernelChoice& choice) {
-  if (!choice.target.empty() || choice.chip.empty()) return choice.chosen_target();
-  return first_that_runs(harness::chip_of(choice.chip), choice.entry().targets, choice.name);
-}
-
 Subject kernel_of(const KernelChoice& choice, diag::Sink& sink) {
   const dsl::Entry& entry = choice.entry();
   const dsl::Sizes sizes = choice.chosen_sizes();
-  dsl::Kernel kernel = entry.build(target_of(choice), sizes);
+  dsl::Kernel kernel = entry.build(choice.chosen_target(), sizes);
   launch::Contract contract = entry.problem(kernel, sizes);
   return {harness::emit_verified(std::move(kernel.module), choice.name + ".ptx", sink), std::move(contract), {}};
 }
@@ -74,8 +70,9 @@ Subject subject_of(const TimeArguments& a, diag::Sink& sink) {
   return kernel_of(a.kernel, sink);
 }
 
-timing::Chip chip_for(const TimeArguments& a, const ir::Module& module) {
-  timing::Chip chip = harness::chip_of(a.kernel.chip.empty() ? usual_chip(module.target()) : a.kernel.chip);
+// The chip that is named, or else the usual one of the PTX.
+timing::Chip chip_for(std::optional<timing::Chip> named, const ir::Module& module) {
+  timing::Chip chip = named ? std::move(*named) : harness::chip_of(usual_chip(module.target()));
   if (module.target()) require_runs(chip, *module.target());
   return chip;
 }
@@ -95,7 +92,7 @@ WhatIf predicted_change(const TimeArguments& a, const Subject& subject, timing::
   return {what, p.cycles, p.seconds};
 }
 
-int time_kernel(const TimeArguments& a) {
+int time_kernel(TimeArguments a) {
   if (a.calibrate) {
     if (!a.kernel.name.empty()) diag::refuse("--calibrate measures the GPU at hand, and takes no kernel");
     return calibrate_gpu(a.out, a.budget);
@@ -109,8 +106,10 @@ int time_kernel(const TimeArguments& a) {
   question.l2 = a.l2 == "warm" ? timing::L2::warm : timing::L2::cold;
   question.all = a.all;
   if (!a.clock.empty()) question.clock = positive_number(a.clock, "--clock");
-  if (!a.kernel.chip.empty())
-    harness::chip_of(a.kernel.chip);  // a chip that is not known is said before anything is built
+  std::optional<timing::Chip> named;
+  if (!a.kernel.chip.empty()) named = harness::chip_of(a.kernel.chip);
+  if (named && a.kernel.target.empty() && !is_file(a))
+    a.kernel.target = isa::spelling(first_that_runs(*named, a.kernel.entry().targets, a.kernel.name));
   diag::Sink sink;
   const Subject subject = subject_of(a, sink);
   if (!subject.ptx) {
@@ -122,7 +121,7 @@ int time_kernel(const TimeArguments& a) {
     print_findings(sink);
     return Exit::errors;
   }
-  const timing::Chip chip = chip_for(a, module);
+  const timing::Chip chip = chip_for(std::move(named), module);
   question.timeline = !a.trace.empty() || !a.page.empty();
   for (const std::string* path : {&a.trace, &a.page, &a.profile})
     if (!path->empty()) harness::check_writable(*path);

@@ -399,18 +399,13 @@ KernelChoice asked_for(const TuneArguments& a, const GemmShape& shape) {
 
 std::string rows_json(const std::vector<Row>& rows, const std::vector<std::string>& failures, std::size_t left) {
   nlohmann::ordered_json entries = nlohmann::ordered_json::array();
-  const auto json_of = [](const TuneKey& key, const TunedStrategy& found) {
-    harness::TuneCache one;
-    one.set(key, found);
-    return nlohmann::ordered_json::parse(one.json())["entries"][0];
-  };
   for (const Row& r : rows) {
-    nlohmann::ordered_json& j = entries.emplace_back(json_of(r.key, r.found));
+    nlohmann::ordered_json& j = entries.emplace_back(harness::entry_json(r.key, r.found));
     j["kept"] = r.kept;
     const auto add = [&](const char* list, const std::vector<TunedStrategy>& strategies) {
       j[list] = nlohmann::ordered_json::array();
       for (const TunedStrategy& t : strategies) {
-        const auto all = json_of(r.key, t);
+        const auto all = harness::entry_json(r.key, t);
         nlohmann::ordered_json& one = j[list].emplace_back(nlohmann::ordered_json::object());
         for (const char* name : {"kernel", "options", "estimated_us", "predicted_us", "measured"})
           if (all.contains(name)) one[name] = all[name];

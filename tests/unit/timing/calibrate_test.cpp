@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
 
 #include "harness/calibrate/calibrate.hpp"
 #include "harness/calibrate/microbenchmark.hpp"
@@ -121,6 +122,7 @@ class GpcMachine final : public harness::Machine {
   }
   std::vector<double> run(const std::string&, launch::Contract& contract) override {
     const launch::Launch& l = contract.launches.at(0);
+    ++launched_[l.cluster.x];
     std::uint64_t room = 0;
     for (const unsigned sms : gpcs_) room += sms / l.cluster.x;
     std::vector<std::uint64_t> words;
@@ -134,8 +136,12 @@ class GpcMachine final : public harness::Machine {
     return {1};
   }
 
+  /// How often, by the CTAs of a cluster.
+  const std::map<unsigned, int>& launched() const { return launched_; }
+
  private:
   std::vector<unsigned> gpcs_;
+  std::map<unsigned, int> launched_{};
 };
 
 harness::Calibration only(harness::Machine& machine, std::string_view probe) {
@@ -148,9 +154,10 @@ TEST_CASE("clusters of 8 and of 16 CTAs count the GPCs, also where one has fewer
                                            {16, 16, 16, 16, 16, 16, 18, 18},
                                            {16, 16, 14, 18, 10, 16, 16}}) {
     GpcMachine machine(sms);
-    const timing::Fact& f = only(machine, "GPCs").chip.fact(FactId::gpcs);
+    const timing::Fact& f = only(machine, "clusters at once, and GPCs").chip.fact(FactId::gpcs);
     CHECK(f.source == "here");
     CHECK(f.value == double(sms.size()));
+    CHECK(machine.launched() == std::map<unsigned, int>{{2, 1}, {4, 1}, {8, 1}, {16, 1}});
   }
 }
 
