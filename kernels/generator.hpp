@@ -5,14 +5,13 @@
 
 #include "dsl/entry.hpp"
 #include "kernels/candidates.hpp"
+#include "kernels/gemm_launch.hpp"
 #include "kernels/strategy.hpp"
 
 namespace kiln::kernels {
 
 /// The kernel. Throws diag::Rejected where it breaks a rule that a plan cannot see.
 dsl::Kernel build(const GemmPlan&, isa::Target);
-/// The launch of a problem of these sizes. Throws diag::InputError for sizes that the kernel refuses.
-launch::Contract contract(const GemmPlan&, const dsl::Kernel&, const dsl::Sizes&);
 
 /// A problem as a row of the kernel table, its strategies checked while compiling. `product`: its name for `gemm`.
 template <const GemmProblem& problem>
