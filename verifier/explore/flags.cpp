@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "verifier/explore/protocol.hpp"
+
 namespace kiln::verifier::explore {
 namespace {
 

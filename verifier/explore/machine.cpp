@@ -7,6 +7,7 @@
 #include "ptx/isa/tmem.hpp"
 #include "ptx/ops/meaning.hpp"
 #include "verifier/barrier_object.hpp"
+#include "verifier/explore/protocol.hpp"
 
 namespace kiln::verifier::explore {
 

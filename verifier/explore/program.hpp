@@ -17,12 +17,6 @@
 
 namespace kiln::verifier::explore {
 
-/// An access of threads to what may be shared memory.
-bool is_shared_access(const ir::Operation&);
-
-/// An operation of the protocol itself.
-bool is_protocol(const ir::Operation&);
-
 /// What a launch says: how large the grid, the CTA and the cluster are, zeros where it does not, bytes of parameters by
 /// parameter and offset, and tensor maps among them.
 struct Shape {

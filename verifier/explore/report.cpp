@@ -10,6 +10,7 @@
 #include "ptx/rules/execution.hpp"
 #include "ptx/rules/mbarrier.hpp"
 #include "verifier/explore/deadlock.hpp"
+#include "verifier/explore/protocol.hpp"
 #include "verifier/finding.hpp"
 
 namespace kiln::verifier::explore {
