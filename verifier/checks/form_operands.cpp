@@ -5,77 +5,16 @@
 #include <charconv>
 
 #include "verifier/checks/forms.hpp"
+#include "verifier/checks/given_operand.hpp"
 #include "verifier/checks/operand_shapes.hpp"
 #include "verifier/checks/register_types.hpp"
+#include "verifier/checks/texture_operands.hpp"
 
 namespace kiln::verifier::operands {
 namespace {
 
 using isa::ScalarType;
 using Kind = ir::Argument::Kind;
-
-// An operand that stands in a slot of an instruction.
-struct Given {
-  const ir::Code& code;
-  const ir::Operation& op;
-  const OperandSlot& slot;
-  const ir::Argument& a;
-  ScalarType type = type_of(code, a);
-
-  bool is_a_number() const { return is_number(a); }
-  bool is_shared_variable() const { return is_in(code, a, {isa::Space::shared}); }
-  // The first operand is written, so that no number may stand there.
-  bool is_read() const { return &a != &op.arg(0); }
-  bool is_c() const { return &a == &op.arg(3); }
-  // mma, ldmatrix and wmma.load leave out results that are not wanted; ptxas takes no _ for those of wgmma and
-  // tcgen05.ld.
-  Others others() const {
-    using isa::Opcode;
-    if (is_read()) return Others::numbers;
-    const bool discards = op.opcode == Opcode::mma || op.opcode == Opcode::mma_sp || op.opcode == Opcode::ldmatrix ||
-                          op.opcode == Opcode::wmma_load;
-    return discards ? Others::sinks : Others::none;
-  }
-  bool has_base(bool (*is)(ScalarType)) const {
-    const ir::Argument* base = address_base(code, a);
-    return base && is(type_of(code, *base));
-  }
-  bool is_address(isa::Space space) const { return is_address_in(code, space, a); }
-  // Of these ptxas leaves an address as wide as it is, and gives up a program that has one of global memory, or a generic
-  // one, in 32 bits. Those of others it widens.
-  bool is_left_as_wide() const {
-    using isa::Opcode;
-    switch (op.opcode) {
-      case Opcode::ld:
-      case Opcode::ldu:
-      case Opcode::st:
-      case Opcode::atom:
-      case Opcode::red:
-      case Opcode::prefetchu:
-      case Opcode::applypriority:
-      case Opcode::discard:
-      case Opcode::multimem_ld_reduce:
-      case Opcode::multimem_st:
-      case Opcode::multimem_red: return true;
-      case Opcode::prefetch: return !has_word("tensormap");
-      default: return false;
-    }
-  }
-  bool has_word(std::string_view word) const {
-    const auto& words = op.modifiers.others;
-    return std::find(words.begin(), words.end(), word) != words.end();
-  }
-  bool is_too_narrow() const {
-    const ir::Argument* base = address_base(code, a);
-    return base && base->kind == Kind::reg && is_left_as_wide() && has_base(is_int32) &&
-           (!names_space() || op.modifiers.space() == isa::Space::global);
-  }
-  bool is_any_address() const {
-    const ir::Argument* base = address_base(code, a);
-    return base && (has_base(is_int32) || has_base(is_int64) || base->kind == Kind::symbol);
-  }
-  bool names_space() const { return op.modifiers.spaces.count != 0; }
-};
 
 bool is_b32(ScalarType t) { return t == ScalarType::b32; }
 
@@ -256,88 +195,6 @@ bool is_result_and_predicate(const Given& g) {
 
 bool is_predicate(const Given& g) { return g.type == ScalarType::pred || g.is_a_number(); }
 
-// How many coordinates a geometry has, and whether the first is the number of a layer. Vectors have 1, 2 or 4 elements,
-// of which the last may be none.
-struct Geometry {
-  std::string_view name;
-  std::uint32_t coordinates;
-  bool is_array;
-  std::uint32_t directions;  // of gradients and offsets; 0: gradients of any, and no offsets
-};
-constexpr Geometry geometries[] = {{"1d", 1, false, 1},   {"2d", 2, false, 2},  {"3d", 4, false, 4},
-                                   {"a1d", 2, true, 1},   {"a2d", 4, true, 2},  {"cube", 4, false, 0},
-                                   {"acube", 4, true, 0}, {"2dms", 4, true, 2}, {"a2dms", 4, true, 2}};
-
-const Geometry* geometry(const ir::Operation& op) {
-  for (const std::string& m : op.instruction->modifiers)
-    for (const Geometry& g : geometries)
-      if (g.name == m) return &g;
-  return nullptr;
-}
-
-// [texture, sampler, {coordinates}]
-bool is_texture_address(const Given& g) {
-  if (g.a.kind != Kind::address || g.a.count < 2) return false;
-  const ir::Argument& at = g.code.components(g.a).back();
-  const Geometry* const shape = geometry(g.op);
-  const auto is_one = [&](const ir::Argument& c, ScalarType type) {
-    return c.kind == Kind::sink || is_literal_of(c, type) ||
-           (c.kind == Kind::reg && goes_with(type_of(g.code, c), type));
-  };
-  if (at.kind != Kind::vector) return (!shape || !shape->is_array) && is_one(at, g.slot.type);
-  const auto parts = g.code.components(at);
-  if (parts.size() == 3 || (shape && parts.size() < shape->coordinates)) return false;
-  for (const ir::Argument& c : parts)
-    if (!is_one(c, shape && shape->is_array && &c == parts.data() ? ScalarType::u32 : g.slot.type)) return false;
-  return true;
-}
-
-// A register or number of one of two types of 32 bits, of which one is untyped.
-bool is_word(const ir::Code& code, const ir::Argument& a, ScalarType type) {
-  return is_literal_of(a, type) || (a.kind == Kind::reg && goes_with(type_of(code, a), type));
-}
-
-// In braces ptxas takes 1, 2 or 4 words, and uses the first.
-bool is_level(const Given& g) {
-  if (g.a.kind != Kind::vector) return is_word(g.code, g.a, g.slot.type);
-  return g.a.count <= 4 && g.a.count != 3 && is_vector(g.code, g.a, Others::numbers);
-}
-
-bool is_gradient(const Given& g) {
-  const Geometry* const shape = geometry(g.op);
-  if (g.a.kind != Kind::vector || (shape && shape->directions && g.a.count != shape->directions)) return false;
-  const auto parts = g.code.components(g.a);
-  return std::all_of(parts.begin(), parts.end(),
-                     [&](const ir::Argument& c) { return is_word(g.code, c, ScalarType::f32); });
-}
-
-// Offsets of a texel, in a vector that may be longer than there are directions.
-bool is_texel_offset(const Given& g) {
-  const Geometry* const shape = geometry(g.op);
-  if (g.a.kind != Kind::vector || g.a.count == 3 || g.a.count > 4 || !shape || !shape->directions ||
-      g.a.count < shape->directions)
-    return false;
-  const auto parts = g.code.components(g.a);
-  return std::all_of(parts.begin(), parts.end(), [&](const ir::Argument& c) {
-    return is_word(g.code, c, ScalarType::s32) || is_word(g.code, c, ScalarType::u32);
-  });
-}
-
-// What the depth of a texel is compared with: coordinates are floats then.
-bool is_depth(const Given& g) {
-  const Geometry* const shape = geometry(g.op);
-  const bool has_depth = g.op.modifiers.types[1] == ScalarType::f32 && (!shape || shape->name != "3d");
-  return has_depth && is_word(g.code, g.a, ScalarType::f32);
-}
-
-// One operand for either. ptxas takes an offset without braces too.
-bool is_texel_offset_or_depth(const Given& g) {
-  const Geometry* const shape = geometry(g.op);
-  if (is_b32(g.type) && shape && shape->name == "3d") return false;
-  return is_texel_offset(g) || is_depth(g) || is_word(g.code, g.a, ScalarType::s32) ||
-         is_word(g.code, g.a, ScalarType::u32);
-}
-
 bool is_fraction(const Given& g) {
   if (g.a.kind != Kind::real) return g.a.kind == Kind::reg && goes_with(g.type, ScalarType::f32);
   const double value =
@@ -349,23 +206,6 @@ bool is_power_of_two(const Given& g) {
   return is_number(g.a) && number(g.a) > 0 && std::has_single_bit(std::uint64_t(number(g.a)));
 }
 
-// [texture], named or in a register of 64 bits.
-bool is_texture(const Given& g) {
-  const ir::Argument* const base = address_base(g.code, g.a);
-  return base && (is_int64(type_of(g.code, *base)) || is_in(g.code, *base, {isa::Space::global, isa::Space::param}));
-}
-
-// {values}, or {values}|predicate.
-bool is_fetched(const Given& g) {
-  const ir::Argument& values = g.a.kind == Kind::pair ? g.code.components(g.a)[0] : g.a;
-  if (g.a.kind == Kind::pair && type_of(g.code, g.code.components(g.a)[1]) != ScalarType::pred) return false;
-  const auto parts = g.code.components(values);
-  return values.kind == Kind::vector && int(parts.size()) == isa::vector_width(g.op.modifiers.vector) &&
-         std::all_of(parts.begin(), parts.end(), [&](const ir::Argument& c) {
-           return c.kind == Kind::sink || (c.kind == Kind::reg && goes_with(type_of(g.code, c), g.slot.type));
-         });
-}
-
 // A or B of f16, bf16 or tf32: one register of type .b32 is enough for ptxas; of f16 they may be pairs.
 bool is_half_operand(const Given& g) {
   const auto parts = g.code.components(g.a);
@@ -373,17 +213,6 @@ bool is_half_operand(const Given& g) {
   if (std::any_of(parts.begin(), parts.end(), is_untyped)) return is_fragment_of_32_bits(g.code, g.a, g.others());
   return g.op.modifiers.types[1] == ScalarType::f16 && has_register(g.code, g.a) &&
          is_fragment(g.code, g.a, {ScalarType::f16x2}, g.others());
-}
-
-// A value of a surface: how many registers there are, and how wide they are, ptxas does not ask.
-bool is_surface_value(const Given& g) {
-  const auto is_one = [&](const ir::Argument& c) {
-    if (c.kind == Kind::reg) return holds(type_of(g.code, c), g.slot.type);
-    return g.is_read() ? is_number(c) || c.kind == Kind::real : c.kind == Kind::sink && g.a.kind == Kind::vector;
-  };
-  if (g.a.kind != Kind::vector) return is_one(g.a);
-  const auto parts = g.code.components(g.a);
-  return std::all_of(parts.begin(), parts.end(), is_one);
 }
 
 // A letter of forms.def: what it stands for, where # is how many elements there are, and whether an operand is that.
