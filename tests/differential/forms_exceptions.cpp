@@ -80,13 +80,28 @@ bool is_about(const Exception& e, std::string_view setting, std::string_view ins
          matches(e.instruction, instruction);
 }
 
+std::string_view needed_word(const Exception& e) {
+  constexpr std::string_view got = "got ", none = "got no";
+  std::string_view word = e.said;
+  if (!word.starts_with(got) || word.starts_with(none)) return {};
+  word.remove_prefix(got.size());
+  if (word.size() > 2 && word.front() == '\'' && word.back() == '\'') word = word.substr(1, word.size() - 2);
+  return word;
+}
+
 bool says(std::string_view refusal, std::string_view text) {
+  // A colon is a part of a word where two are one after the other.
   const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == ':'; };
+  const auto ends_word = [&](std::string_view before) {
+    return !before.empty() && in_word(before.back()) && (before.back() != ':' || before.ends_with("::"));
+  };
+  const auto begins_word = [&](std::string_view after) {
+    return !after.empty() && in_word(after.front()) && (after.front() != ':' || after.starts_with("::"));
+  };
   const auto in_finding = [&](std::string_view finding) {
     for (std::size_t at = 0; (at = finding.find(text, at)) != finding.npos; ++at) {
-      const std::size_t end = at + text.size();
-      const bool begins = at == 0 || !in_word(finding[at - 1]) || !in_word(text.front());
-      if (begins && (end == finding.size() || !in_word(finding[end]) || !in_word(text.back()))) return true;
+      const bool begins = !ends_word(finding.substr(0, at)) || !in_word(text.front());
+      if (begins && (!begins_word(finding.substr(at + text.size())) || !in_word(text.back()))) return true;
     }
     return false;
   };

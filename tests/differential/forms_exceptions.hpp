@@ -39,6 +39,10 @@ Exceptions read_exceptions(const std::string& path, isa::PtxasVersion);
 /// Whether a row speaks of an instruction, whatever its kind. A guard of the instruction does not count.
 bool is_about(const Exception&, std::string_view setting, std::string_view instruction);
 
+/// What stands in every instruction that a row covers, because a refusal that says "got X" got it there; empty where the
+/// row's words are others.
+std::string_view needed_word(const Exception&);
+
 /// Whether a refusal, in each of its findings, has a text as whole words.
 bool says(std::string_view refusal, std::string_view text);
 

@@ -49,7 +49,23 @@ TEST_CASE("an exception with words is about what is refused with these alone") {
   CHECK_FALSE(says("must not have it; got .row_major [form-modifiers]", "got .row"));
   CHECK_FALSE(says("must not have it; got .row [form-modifiers]; must have it; got 'r1' [form-operands]", "got .row"));
   CHECK(says("got '[h1]' where an address belongs [form-operands]", "got '[h1]'"));
+  CHECK(says("Illegal vector size: 8", "Illegal vector size"));
+  CHECK_FALSE(says("must not have it; got .shared::cta [form-modifiers]", "got .shared"));
+  CHECK_FALSE(says("must not have it; got .kind::f16 [form-modifiers]", "f16"));
   CHECK(says("anything", ""));
+}
+
+TEST_CASE("what a refusal got stands in the instruction") {
+  const auto word = [](const char* said) {
+    Exception e;
+    e.said = said;
+    return std::string(needed_word(e));
+  };
+  CHECK(word("got .row") == ".row");
+  CHECK(word("got '[h1]'") == "[h1]");
+  CHECK(word("got no .relaxed") == "");
+  CHECK(word("got none of .finite") == "");
+  CHECK(word("where an address in shared memory belongs") == "");
 }
 
 TEST_CASE("what ptxas said is kept in a file, for one setting and the same declarations") {

@@ -268,8 +268,9 @@ class Comparison {
 
   std::vector<std::string> named_by(const Exception& e, const Setting& setting) const {
     std::vector<std::string> out;
+    const std::string_view word = needed_word(e);
     for (const std::string& i : all_)
-      if (is_about(e, spelling(setting), i)) out.push_back(i);
+      if (i.find(word) != i.npos && is_about(e, spelling(setting), i)) out.push_back(i);
     return thinned(out, most_for_one_exception);
   }
 
