@@ -67,8 +67,8 @@ struct Blocks {
 
   void promote(Promoters& g, const Place& at) {
     constexpr int half = N / 2;
-    const U64 of_a = sfa.at(multiply_wide(select(at.is_there, at.row, 0), k_blocks)),
-              of_b = sfb.at(multiply_wide(at.scales_of_b, k_blocks));
+    const U64 of_a = sfa.at(multiply_wide(select(at.is_there, at.row, 0), scale_pitch(k_blocks))),
+              of_b = sfb.at(multiply_wide(at.scales_of_b, scale_pitch(k_blocks)));
     const auto scale_of = [&](const U64& of, const U32& block) {
       return g.ld_global_f32(of + multiply_wide(block, 4));
     };

@@ -7,7 +7,7 @@ namespace {
 launch::Contract buffers(const GemmSizes& s, std::uint64_t groups) {
   launch::Contract c = gemm_buffers(s, isa::ScalarType::e4m3, isa::ScalarType::e4m3, isa::ScalarType::bf16);
   const auto scales = [&](const char* name, std::uint64_t rows, std::uint64_t seed) {
-    launch::Buffer drawn = matrix(name, isa::ScalarType::f32, rows, pieces(s.k, std::uint64_t(scaled_block)));
+    launch::Buffer drawn = matrix(name, isa::ScalarType::f32, rows, scale_pitch(s.k));
     drawn.init.kind = launch::Init::Kind::uniform;
     drawn.init.low = 0.5, drawn.init.high = 2, drawn.init.seed = seed;
     return drawn;

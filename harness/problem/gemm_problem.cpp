@@ -149,9 +149,9 @@ void check_scales(const Buffer& scales, std::uint64_t rows, std::uint64_t count)
 }
 
 void check_promoted_scales(const Buffer& scales, std::uint64_t rows, std::uint64_t count) {
-  const bool fits = scales.shape.size() == 2 && scales.shape[0] >= rows && scales.shape[1] == count;
+  const bool fits = scales.shape.size() == 2 && scales.shape[0] >= rows && scales.shape[1] >= count;
   if (scales.dtype != ScalarType::f32 || !fits)
-    refuse("buffer {}: must be f32 [{} or more, {}], a scale for each block of {}; it is {} [{}]", scales.name, rows, count,
+    refuse("buffer {}: must be f32 [{} or more, {} or more], a scale for each block of {}; it is {} [{}]", scales.name, rows, count,
            promoted_block, isa::spelling(scales.dtype), fmt::join(scales.shape, ", "));
 }
 
