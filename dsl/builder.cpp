@@ -7,7 +7,9 @@
 #include "dsl/ring_check.hpp"
 #include "dsl/tcgen05.hpp"
 #include "dsl/wgmma.hpp"
+#include "ptx/isa/launch_limits.hpp"
 #include "ptx/ops/features.hpp"
+#include "ptx/rules/execution.hpp"
 
 namespace kiln::dsl {
 
@@ -268,8 +270,31 @@ void KernelBuilder::check() {
   for (const RingState& ring : storage_.answers())
     rec_.require(rules::ring_shares(ring.producers.size() == 1), ring.made_at,
                  std::to_string(ring.producers.size()) + " roles hand out the tiles of launch control");
+  check_registers();
   if (!rec_.findings().all().empty())
     throw diag::Rejected("kernel '" + name_ + "' breaks a rule", rec_.findings());
+}
+
+// Where ptxas knows how many registers a CTA has at entry: no more can be given out.
+void KernelBuilder::check_registers() {
+  const int ctas = ctas_per_sm();
+  if (ctas == 0) return;
+  const int threads = warps() * isa::threads_per_warp;
+  const int at_entry = int(isa::registers_to_share(std::uint64_t(ctas), std::uint64_t(threads)));
+  const Role* most = nullptr;
+  int given = 0;
+  for (const Role& role : roles_) {
+    const int registers = role.context.registers;
+    given += role.warps * isa::threads_per_warp * (registers > 0 ? registers : at_entry);
+    if (registers > 0 && (!most || registers > most->context.registers)) most = &role;
+  }
+  if (most)
+    rec_.require(rules::setmaxnreg_budget(given, at_entry * threads), most->context.registers_at,
+                 std::to_string(given) + " registers of " + std::to_string(at_entry * threads));
+}
+
+int KernelBuilder::ctas_per_sm() const {
+  return tensor_core_->ctas_per_sm() > 0 ? tensor_core_->ctas_per_sm() : ctas_per_sm_;
 }
 
 ir::Function KernelBuilder::function() {
@@ -292,8 +317,7 @@ ir::Function KernelBuilder::function() {
   threads.name = "reqntid";
   threads.values = {warps() * isa::threads_per_warp, 1, 1};
   f.performance.push_back(std::move(threads));
-  const int ctas_per_sm = tensor_core_->ctas_per_sm() > 0 ? tensor_core_->ctas_per_sm() : ctas_per_sm_;
-  if (ctas_per_sm > 0) f.performance.push_back({.name = "minnctapersm", .values = {ctas_per_sm}});
+  if (ctas_per_sm() > 0) f.performance.push_back({.name = "minnctapersm", .values = {ctas_per_sm()}});
   if (in_pairs()) f.performance.push_back({.name = "reqnctapercluster", .values = {context_.ctas(), 1, 1}});
 
   Statements code = std::move(rec_.prologue());

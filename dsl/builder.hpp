@@ -460,6 +460,8 @@ class KernelBuilder : private Recording {
   Statements role_code(Role& role);
   Statements cleanup();
   void synchronise_ctas();
+  void check_registers();
+  int ctas_per_sm() const;  // that ptxas leaves room for; 0: not given
   bool in_pairs() const { return storage_.in_pairs(); }
   ir::Function function();
 

@@ -40,6 +40,8 @@ struct RoleContext {
   int first_warp = 0;
   int named_barrier = 0;  // of a warpgroup
   int threads = 1;
+  int registers = 0;  // of a thread, that setmaxnreg gives it; 0: those at entry
+  Here registers_at = nowhere;
   std::vector<std::function<void()>> at_exit{};
   std::string exit{};                   // the label of the role's end, if some thread goes there early
   std::optional<ir::Operand> chosen{};  // predicate of the warpgroup's elected thread

@@ -80,6 +80,7 @@ AnyReduced WholeWarps::wait(const AnyReduced& loaded, Here at) {
 // The rest of what warps do together ----------------------------------------------------------------------------------
 
 void WholeWarps::setmaxnreg(std::string_view direction, int registers, Here at) {
+  role_->registers = registers, role_->registers_at = at;
   rec_->emit(dotted({"setmaxnreg", direction, "sync.aligned.u32"}), {Operand::number(registers)}, at);
 }
 

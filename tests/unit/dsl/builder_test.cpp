@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <type_traits>
 
 #include "dsl/dsl.hpp"
 #include "emit/emit.hpp"
@@ -229,6 +230,30 @@ TEST_CASE("build reports a K slice that does not fit the tile") {
   auto tile = k.shared<Tile>();
   (void)tile.k_slice(56);
   CHECK(refused(k) == "shared-tile-slice ");
+}
+
+// 384 threads have 168 registers at entry, 64512 in all; 2 * 128 * 240 leave 24 for each of the others, not 32.
+TEST_CASE("build refuses roles that take more registers than the CTA has at entry") {
+  const auto build = [](auto rest) {
+    KernelBuilder k("k", sm_90a, warps<12>);
+    k.minnctapersm(1);
+    k.role("first", warpgroup<0>, [](Warpgroup& g) { g.setmaxnreg_inc<240>(); });
+    k.role("second", warpgroup<1>, [](Warpgroup& g) { g.setmaxnreg_inc<240>(); });
+    k.role("third", warpgroup<2>, [](Warpgroup& g) { g.setmaxnreg_dec<decltype(rest)::value>(); });
+    return refused(k);
+  };
+  CHECK(build(std::integral_constant<int, 24>()) == "");
+  CHECK(build(std::integral_constant<int, 32>()) == "setmaxnreg-budget ");
+}
+
+TEST_CASE("build counts roles that ask for no registers with those at entry") {
+  KernelBuilder k("k", sm_90a, warps<12>);
+  k.minnctapersm(1);
+  k.role("first", warpgroup<0>, [](Warpgroup& g) { g.setmaxnreg_inc<176>(); });
+  k.role("second", warpgroup<1>, [](Warpgroup&) {});
+  CHECK(refused(k) == "");  // the third warpgroup has no role, and is gone
+  k.role("third", warpgroup<2>, [](Warpgroup&) {});
+  CHECK(refused(k) == "setmaxnreg-budget ");
 }
 
 }  // namespace dsl_builder
