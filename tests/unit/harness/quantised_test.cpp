@@ -193,10 +193,18 @@ TEST_CASE("f32 scales are of 128 elements of a row of A, and of 128 x 128 of B")
       store_element(c.at("D").bytes, ScalarType::f32, i * columns + j, quantise(ScalarType::f32, sum));
     }
   CHECK(of_d(c).pass);
+  Contract padded = c;  // a row of scales may be longer than there are blocks
+  padded.at("SFA") = filled("SFA", ScalarType::f32, {rows, 4});
+  for (std::uint64_t i = 0; i < rows; ++i)
+    for (std::uint64_t x = 0; x < 2; ++x)
+      store_element(padded.at("SFA").bytes, ScalarType::f32, i * 4 + x,
+                    quantise(ScalarType::f32, element(c.at("SFA"), i * 2 + x)));
+  CHECK(of_d(padded).pass);
   store_element(c.at("D").bytes, ScalarType::f32, 129, quantise(ScalarType::f32, element(c.at("D"), 129) * 1.01 + 1));
   CHECK(of_d(c).wrong == 1);
   c.at("SFB").shape = {1, 2};
-  CHECK(contains(error_of([&] { (void)of_d(c); }), "buffer SFB: must be f32 [2 or more, 2], a scale for each block"));
+  CHECK(contains(error_of([&] { (void)of_d(c); }),
+                 "buffer SFB: must be f32 [2 or more, 2 or more], a scale for each block"));
   c.at("SFB").shape = {2, 2};
   c.expectations[0].block = 32;
   CHECK(contains(error_of([&] { (void)of_d(c); }), "f32 scales go with blocks of 128; got 32"));
@@ -210,7 +218,7 @@ TEST_CASE("both matrices of a swiglu have scales of their own") {
     return filled(name, ScalarType::ue8m0, {1, 1, 512}, {Init::Kind::uniform, 0.1, 0.9, seed, {}});
   };
   Contract c;
-  c.buffers = {e4m3("A", m, 1),  e4m3("Gate", n, 2),   e4m3("Up", n, 3),   filled("D", ScalarType::f32, {m, n}),
+  c.buffers = {e4m3("A", m, 1),  e4m3("Gate", n, 2),  e4m3("Up", n, 3), filled("D", ScalarType::f32, {m, n}),
                scales("SFA", 4), scales("SFGate", 5), scales("SFUp", 6)};
   Expectation e;
   e.kind = Expectation::Kind::swiglu;
@@ -244,7 +252,8 @@ TEST_CASE("a buffer that a quantisation fills says so, and is not filled by anyt
   CHECK(c.at("SFA").bytes.size() == c.at("SFA").size());
   const Contract read = read_contract(R"({"block": [32], "buffers": {"A": {"dtype": "e4m3", "shape": [5, 32],
     "init": {"quantised": {"normal": 1}, "scales": "SFA", "block": 32}},
-    "SFA": {"dtype": "ue8m0", "shape": [1, 1, 512]}}})", "l.json");
+    "SFA": {"dtype": "ue8m0", "shape": [1, 1, 512]}}})",
+                                      "l.json");
   CHECK(read.at("SFA").init.kind == Init::Kind::quantised);
 }
 
