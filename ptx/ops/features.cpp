@@ -425,7 +425,8 @@ void add_features_by_version(const ir::Operation& op, std::vector<Feature>& out)
   add(in == Family::multimem_load || in == Family::multimem_store, Feature::multimem);
   add((op.opcode == Opcode::atom || op.opcode == Opcode::red) && isa::vector_width(m.vector) > 1,
       Feature::vector_reduction);
-  add(m.semantics == isa::Semantics::mmio, Feature::mmio);
+  const bool repeats_mmio = !m.repeated.empty() && m.repeated[0] == "mmio";  // after .relaxed, of the same group
+  add(m.semantics == isa::Semantics::mmio || repeats_mmio, Feature::mmio);
   add(m.type() == isa::ScalarType::b128, Feature::type_128);
   add(op.opcode == Opcode::bmsk || op.opcode == Opcode::szext, Feature::bit_ranges);
   add(op.opcode == Opcode::movmatrix, Feature::movmatrix);

@@ -72,7 +72,7 @@ bool is_results(const Given& g) {
 bool is_of_type_written(const Given& g) {
   const ScalarType type = g.op.modifiers.type();
   const auto is_one = [&](const ir::Argument& a) {
-    return is_number(a) || a.kind == Kind::real ||
+    return is_number(a) || (a.kind == Kind::real && isa::bits(type) <= 64) ||
            (a.kind == Kind::reg && isa::bits(type_of(g.code, a)) == isa::bits(type));
   };
   const int width = isa::vector_width(g.op.modifiers.vector);

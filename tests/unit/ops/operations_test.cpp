@@ -255,6 +255,7 @@ TEST_CASE("the lowest version of a module is that of its target, or of what its 
       {"sm_80", "movmatrix.sync.aligned.m8n8.trans.b16 %r0, %r1;", "7.8"},
       {"sm_80", "mbarrier.arrive.release.cta.shared.b64 %d0, [%r0];", "8.0"},
       {"sm_80", "ld.mmio.relaxed.sys.global.u32 %r0, [%d0];", "8.2"},
+      {"sm_80", "ld.relaxed.mmio.sys.global.u32 %r0, [%d0];", "8.2"},
       {"sm_80", "ld.mmio.acquire.sys.global.u32 %r0, [%d0];", "9.3"},
       {"sm_80", "ld.global.b128 %x, [%d0];", "8.3"},
       {"sm_80", "cp.async.ca.shared.global [%r0], [%d0], 16, %r1;", "7.0"},
