@@ -82,6 +82,12 @@ struct Sm {
         wgmmas{WgmmaQueue(chip), WgmmaQueue(chip), WgmmaQueue(chip), WgmmaQueue(chip)},
         tensor(chip) {}
 
+  /// wgmma reads its operands through the port that loads and stores use; tcgen05.mma has one of its own. Copies are
+  /// not slowed on either chip, and do not slow.
+  void use_operands(const Chip& chip, double at, double bytes) {
+    if (chip.core == TensorCore::wgmma) operands.end(at, bytes / chip[FactId::shared_rate]);
+  }
+
   std::array<Server, 4> schedulers{};
   std::array<Server, 4> tmem_ports{};  // of the four quarters
   std::array<Server, 4> sub_cores{};   // wgmma: each warp of a warpgroup has its own part of the tensor core

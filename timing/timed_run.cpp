@@ -1,12 +1,10 @@
 #include "timing/timed_run.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "ptx/isa/mbarrier.hpp"
 #include "ptx/isa/tmem.hpp"
-#include "sim/async/tma.hpp"
 #include "sim/ops/launch_control.hpp"
 #include "sim/ops/mbarrier.hpp"
 #include "sim/schedule/standstill.hpp"
@@ -20,19 +18,7 @@ using enum FactId;
 using isa::Opcode;
 
 constexpr double never = std::numeric_limits<double>::infinity();
-constexpr std::uint32_t other_lanes_every = 1024;  // turns of a warp, so that lanes that spin do not starve others
 constexpr std::uint64_t livelock_every = 1 << 14;  // turns between two looks for a livelock
-constexpr double clock_reads = 2;                  // cycles of a measured latency that are its two reads of the clock
-constexpr std::uint32_t row_bytes = 128;           // that the copy engine takes at once, and a wavefront
-constexpr std::uint64_t hbm_bytes = 64;            // that L2 asks of HBM at once
-constexpr std::uint64_t own_bytes = 512;           // of a block of which it is known that this cluster wrote to it
-constexpr double wgmma_k_bytes = 32;               // of a column of B, in one wgmma
-constexpr double group_gap = 32;                   // cycles from one wgmma of a group to the next, at most
-constexpr std::size_t most_spans = 200'000;        // of a timeline
-constexpr double filled_beside = 0.1;              // of the time in which HBM gives a load: L2 gives nothing to the SM
-constexpr double whole_sectors = 0.4;              // of a row in two lines, to one that lies in an odd sector too
-constexpr double nothing_inside = 0.5;  // a row of a box that lies outside as a whole: the pair's other CTA has none
-constexpr double least_wait = 16;       // cycles, of one that a timeline shows
 
 Stall stall_of(sim::WaitKind kind) {
   switch (kind) {
@@ -73,29 +59,6 @@ std::string_view maker(Does does) {
   }
 }
 
-// What a copy asks of global memory.
-struct Asked {
-  double rows = 0;    // that the copy engine takes one after the other, those outside of the tensor too
-  double absent = 0;  // of them, those outside
-  double bytes = 0;   // inside of the tensor
-  double split = 0;   // of them, the part in rows that lie in one line more than they fill
-};
-
-Asked asked_by(const sim::Transfer& t) {
-  const auto pieces = [](std::uint64_t bytes) { return (bytes + row_bytes - 1) / row_bytes; };
-  if (!t.box) return {.rows = double(pieces(t.bytes)), .bytes = double(t.bytes)};
-  Asked out{.rows = double(t.box->rows() * pieces(t.box->row_bytes()))};
-  double split = 0, present = 0;
-  for (const auto& [address, bytes] : sim::global_rows(*t.box)) {
-    out.bytes += bytes, present += double(pieces(bytes));
-    if ((address + bytes - 1) / row_bytes - address / row_bytes + 1 > pieces(bytes))
-      split += address % sector_bytes == 0 ? whole_sectors * bytes : bytes;
-  }
-  out.absent = out.rows - present;
-  if (out.bytes > 0) out.split = split / out.bytes;
-  return out;
-}
-
 // The CTA and the warp in a name of sim::warp_name.
 std::pair<std::uint32_t, std::uint32_t> warp_of(std::uint64_t name) {
   return {std::uint32_t((name - 1) >> 8), std::uint32_t((name - 1) & 0xFF)};
@@ -119,23 +82,14 @@ TimedRun::TimedRun(sim::Cluster& cluster, const Chip& chip, const Surroundings& 
       around_(around),
       resident_(resident_clusters(chip, cluster.ctas.size())),
       share_(share_of(chip, busy_sms(cluster, resident_, around.busy_clusters))),
-      costs_(cluster.grid.program, chip, std::uint32_t(cluster.grid.launch.block.volume())),
-      operations_(cluster.grid.program.code->operations.size()),
-      roles_(cluster.grid.program, std::uint32_t(cluster.ctas.front().warps.size())),
       sms_(cluster.ctas.size(), Sm(chip, cluster.grid.program.layout.shared_bytes)),
-      path_(cluster.ctas.size() * cluster.ctas.front().warps.size()),
-      lets_begin_(cluster.ctas.size()),
-      arrivals_(cluster.ctas.size()),
-      tensor_since_(cluster.ctas.size()),
-      mma_done_(cluster.ctas.size()) {
-  const std::size_t registers = cluster.grid.program.code->registers.size();
-  for (sim::Cta& cta : cluster.ctas)
-    for (sim::Warp& warp : cta.warps) {
-      Track& t = tracks_.emplace_back();
-      t.number = std::uint32_t(tracks_.size() - 1);
-      t.cta = &cta, t.warp = &warp;
-      t.ready.resize(registers), t.reason.resize(registers);
-    }
+      warps_(cluster, chip, sms_),
+      record_(cluster, around.timeline),
+      buffers_(cluster.grid.memory, around_, share_.hbm_rate),
+      accesses_(chip, share_, buffers_),
+      copies_(chip, share_, buffers_, cluster.ctas.size()),
+      tensor_(chip, sms_, record_, around.values),
+      lets_begin_(cluster.ctas.size()) {
   time_.ctas = std::uint32_t(cluster.ctas.size());
   time_.clusters = clusters_in(cluster), time_.resident = resident_;
   time_.shared_bytes = cluster.grid.program.layout.shared_bytes;
@@ -155,142 +109,30 @@ void TimedRun::share_clusters() {
   waiting.erase(waiting.begin(), waiting.begin() + std::ptrdiff_t(others));
 }
 
-// What a warp will issue, and when it can.
-TimedRun::Next TimedRun::next(Track& t) {
-  const bool high = t.turns % other_lanes_every == other_lanes_every - 1;
-  const sim::Fragment& f = t.warp->fragments[std::size_t(high ? t.warp->highest() : t.warp->lowest())];
-  const sim::Inst& inst = cluster_.grid.program.insts[f.pc];
-  Next n;
-  n.operation = f.pc;
-  sim::Mask guard;
-  std::memcpy(&guard, t.warp->registers + inst.guard, sizeof guard);
-  n.lanes = f.lanes & (guard ^ inst.guard_flip);
-  n.operands = n.dependent = t.at;
-  n.reason = Stall::arithmetic;
-  if (f.pc >= operations_) {
-    n.unit = n.at = t.at;
-    return n;
-  }
-  const auto wait_until = [&](double time, Stall reason) {
-    if (time > n.operands) n.operands = time, n.reason = reason;
-  };
-  for (const ir::RegisterId r : costs_.read(f.pc)) wait_until(t.ready[r], t.reason[r]);
-  for (const ir::RegisterId r : costs_.written(f.pc)) wait_until(t.ready[r], t.reason[r]);
-  if (costs_[f.pc].orders) wait_until(t.begun, t.begun_reason);
-  if (!costs_[f.pc].moves) n.dependent = n.operands;
-  n.unit = n.dependent;
-  if (n.lanes) {
-    const Cost& c = costs_[f.pc];
-    n.unit += c.before;
-    n.unit_reason = Stall::fence;
-    const auto not_before = [&](double time, Stall reason) {
-      if (time > n.unit) n.unit = time, n.unit_reason = reason;
-    };
-    if (c.does == Does::mma || c.does == Does::tmem_copy) not_before(sm(*t.cta).tensor.room(n.unit), Stall::mma_queue);
-    if (c.does == Does::wgmma) not_before(wgmma_queue_of(t).room(n.unit), Stall::mma_queue);
-    if (c.releases) not_before(sm(*t.cta).written.free(), Stall::fence);
-    if (c.does == Does::wait_tmem_load) not_before(t.loaded, Stall::tensor_memory);
-    if (c.does == Does::wait_tmem_store) not_before(t.stored, Stall::tensor_memory);
-  }
-  n.at = t.blocked ? std::max(t.at, now_) : std::max(n.unit, scheduler(t).free());
-  return n;
-}
-
-// The warp that goes on before another begins a group of wgmmas: one that shares its part of the tensor core and is
-// amid a group of its own, as long as nothing holds that up.
-TimedRun::Track* TimedRun::before(const Track& t, const Next& n) {
-  if (t.in_group || t.blocked || cost(n.operation).does != Does::wgmma) return nullptr;
-  for (Track& other : tracks_) {
-    const bool shares = other.cta == t.cta && other.warp->index % 4 == t.warp->index % 4;
-    if (!shares || !other.in_group || other.blocked || !other.warp->runnable()) continue;
-    const Next goes_on = next(other);
-    const bool waits = goes_on.unit > goes_on.dependent && goes_on.unit_reason == Stall::mma_queue;
-    if (!waits && goes_on.at < n.at + group_gap) return &other;
-  }
-  return nullptr;
-}
-
-void TimedRun::charge(Track& t, const Next& n) {
-  RoleTime& role = roles_.of(n.operation, t.warp->index);
-  const auto add = [&](Stall s, double cycles) {
-    role.stalls[std::size_t(s)] += std::max(0.0, cycles);
-    path_.own(t.number, s, cycles);
-  };
-  if (t.blocked) {
-    if (t.blocked_for == Stall::barrier || t.blocked_for == Stall::cluster_barrier) {
-      role.stalls[std::size_t(*t.blocked_for)] += now_ - t.at;
-      path_.wait(t.number, role.name, t.at, now_,
-                 t.blocked_for == Stall::barrier ? arrivals_[t.cta->rank] : cluster_arrival_);
-    } else if (t.blocked_for) {
-      add(*t.blocked_for, now_ - t.at);  // for an mbarrier meet_mbarrier does it
-    }
-    show_wait(t, n, t.blocked_for ? spelling(*t.blocked_for) : "an mbarrier", t.at, now_);
-    return;
-  }
-  if (n.reason == Stall::mbarrier && n.dependent > t.at) {
-    role.mbarriers[t.awaited] += n.dependent - t.at;
-    if (!t.is_on_path) path_.wait(t.number, role.name, t.at, n.dependent, t.release);
-    t.is_on_path = true;
-  } else {
-    add(n.reason, n.dependent - t.at);
-  }
-  show_wait(t, n, n.reason == Stall::mbarrier ? t.awaited : spelling(n.reason), t.at, n.dependent);
-  show_wait(t, n, spelling(n.unit_reason), n.dependent, n.unit);
-  add(n.unit_reason, n.unit - n.dependent);
-  add(Stall::issue, now_ - n.unit);
-}
-
-// Those that a barrier holds go on because of the last one that was not held.
-void TimedRun::note_arrival(const Track& t, std::uint32_t operation) {
-  if (operation >= operations_) return;
-  const ir::Operation& op = cluster_.grid.program.code->operations[operation];
-  const Release r{Release::Kind::warp, t.number, now_, now_};
-  if (op.opcode == Opcode::barrier_cluster_arrive)
-    cluster_arrival_ = r;
-  else if (isa::unit(op.opcode) == isa::Unit::barrier && !t.blocked)
-    arrivals_[t.cta->rank] = r;
-}
-
-std::uint32_t TimedRun::number_of(std::uint32_t cta, std::uint32_t warp) const {
-  for (const Track& t : tracks_)
-    if (t.cta->index == cta && t.warp->index == warp) return t.number;
-  return 0;
-}
-
 // What completes a phase now.
 Release TimedRun::release_of(bool by_event) const {
   if (!by_event) return {Release::Kind::warp, issuer_ ? issuer_->number : 0, now_, now_};
   const auto [cta, warp] = warp_of(cause_->event.warp);
-  const std::uint32_t number = number_of(cta, warp);
+  const std::uint32_t number = warps_.number_of(cta, warp);
   switch (cause_->does) {
     case Does::copy: return {Release::Kind::copy, number, cause_->issued, now_};
-    case Does::commit: return {Release::Kind::tensor_core, number, tensor_since_[tracks_[number].cta->rank], now_};
+    case Does::commit: return {Release::Kind::tensor_core, number, tensor_.busy_since(warps_[number].cta->rank), now_};
     default: return {Release::Kind::warp, number, cause_->issued, cause_->issued};
   }
-}
-
-void TimedRun::show(std::uint32_t cta, std::string lane, std::string what, double begin, double end) {
-  if (!around_.timeline || time_.spans.size() >= most_spans) return;
-  time_.spans.push_back({cta, std::move(lane), std::move(what), begin, end});
-}
-
-void TimedRun::show_wait(const Track& t, const Next& n, std::string_view what, double begin, double end) {
-  if (!around_.timeline || end - begin < least_wait) return;
-  const std::string& role = roles_.name(n.operation, t.warp->index);
-  show(t.cta->rank, role + ", warp " + std::to_string(t.warp->index), std::string(what), begin, end);
 }
 
 void TimedRun::issue(Track& t, const Next& n, const ir::Operation*& current) {
   now_ = std::max(now_, n.at);
   cluster_.now = std::uint64_t(now_);
   issuer_ = &t, issuing_ = n.operation;
-  touched_.clear();
-  multiplied_ = 0, engine_end_.reset(), load_.reset(), observed_.reset(), copies_.clear();
-  stored_.clear();
+  observed_.reset();
+  const Cost cost = warps_.cost(n.operation);
+  accesses_.issue(), copies_.issue(cost.multicast), tensor_.issue();
   const std::uint64_t steps = t.cta->steps;
   sim::Turn turn;
   turn.budget = 1, turn.attempts = true;
-  turn.highest = t.turns++ % other_lanes_every == other_lanes_every - 1;
+  turn.highest = t.is_turn_of_others();
+  ++t.turns;
   run_warp(cluster_, *t.cta, *t.warp, turn, current);
   if (t.cta->steps == steps) {
     answer_peeks(t);
@@ -300,10 +142,10 @@ void TimedRun::issue(Track& t, const Next& n, const ir::Operation*& current) {
       t.blocked_for = kind == sim::WaitKind::mbarrier ? std::nullopt : std::optional(stall_of(kind));
     }
   } else {
-    charge(t, n);
-    note_arrival(t, n.operation);
-    settle(t, n, n.lanes ? cost(n.operation) : Cost{});
-    path_.exit(t.number, roles_.name(n.operation, t.warp->index), now_);
+    record_.charge(t, n, now_);
+    if (const ir::Operation* const op = warps_.operation(n.operation)) record_.arrive(t, *op, now_);
+    settle(t, n, n.lanes ? cost : Cost{});
+    record_.exit(t, n, now_);
   }
   take_events(nullptr);
   issuer_ = nullptr;
@@ -326,115 +168,53 @@ void TimedRun::answer_peeks(Track& t) {
 void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
   const double since = t.blocked ? t.at : now_;
   t.blocked = false;
-  scheduler(t).begin(now_, c.slots);
-  roles_.of(n.operation, t.warp->index).issued += c.slots;
+  t.scheduler().begin(now_, c.slots);
+  record_.issue(t, n, c.slots);
   t.at = now_ + std::max(c.slots, c.after);
   const double begins = c.moves ? std::max(now_, n.operands) : now_;
   if (begins > t.begun) t.begun = begins, t.begun_reason = n.reason;
-  if (n.operation < operations_)
-    for (const ir::RegisterId r : costs_.written(n.operation))
-      t.ready[r] = begins + c.latency, t.reason[r] = stall_of(c.does);
-  const double bytes = double(c.lane_bytes) * sim::count(n.lanes);
-  Sm& s = sm(*t.cta);
-  if (c.acquires && n.lanes) s.l1.forget();
+  const ir::Operation* const op = warps_.operation(n.operation);
+  if (op) warps_.set_ready(t, n.operation, begins + c.latency, stall_of(c.does));
+  if (c.acquires && n.lanes) t.sm->l1.forget();
   if (c.does == Does::wgmma) t.in_group = true;
-  if (n.operation < operations_ &&
-      cluster_.grid.program.code->operations[n.operation].opcode == Opcode::wgmma_commit_group)
-    t.in_group = false;
+  if (op && op->opcode == Opcode::wgmma_commit_group) t.in_group = false;
   switch (c.does) {
     case Does::wait_mbarrier: meet_mbarrier(t, n, since); break;
-    case Does::load_shared: {
-      const double cycles = shared_cycles(s);
-      load(t, n, std::max(s.shared_port.end(now_, cycles), begins + cycles) + c.latency);
+    case Does::load_shared:
+      warps_.set_ready(t, n.operation, accesses_.load_shared(*t.sm, now_, begins) + c.latency);
       break;
-    }
-    case Does::store_shared: t.at = std::max(t.at, s.shared_port.begin(now_, shared_cycles(s))); break;
-    case Does::load_global: load_global(t, n, c, begins); break;
-    case Does::store_global: store_global(t); break;
-    case Does::tmem_load: {
-      const double own = bytes / chip_[tmem_load_rate];  // two warps of a quarter have twice the rate of one
-      const double start = s.tmem_ports[t.warp->index % 4].begin(std::max(now_, t.load_free), own / 2);
-      t.load_free = start + own;
-      t.loaded = std::max(t.loaded, t.load_free + chip_[FactId::tmem_load]);
-      load(t, n, t.loaded);
+    case Does::store_shared: t.at = std::max(t.at, accesses_.store_shared(*t.sm, now_)); break;
+    case Does::load_global:
+      warps_.set_ready(t, n.operation, accesses_.load_global(*t.sm, c, now_, begins));
+      time_.counts |= op->opcode == Opcode::atom;
       break;
-    }
+    case Does::store_global: t.at = std::max(t.at, accesses_.store_global(*t.sm, now_)); break;
+    case Does::tmem_load: load_tmem(t, n, double(c.lane_bytes) * sim::count(n.lanes)); break;
     case Does::tmem_store: {
       const double columns = c.lane_bytes / 4.0;
       t.stored = std::max(t.stored, now_ + chip_[FactId::tmem_store] + columns * chip_[tmem_store_column]);
       break;
     }
-    case Does::mma: leave_out_values(t, c.does); break;
-    case Does::tmem_copy: start_tmem_copy(t, c.lane_bytes); break;
+    case Does::mma: tensor_.leave_out_values(*t.cta); break;
+    case Does::tmem_copy: tensor_.copy(t, c.lane_bytes, now_); break;
     case Does::wgmma: start_wgmma(t, n); break;
-    case Does::fetch_map: s.fetches_maps = true; break;
+    case Does::fetch_map: t.sm->fetches_maps = true; break;
     case Does::mma_sync: ++time_.mma_sync; break;
     default: break;
   }
 }
 
-// The first-level cache holds what is on its way to L2. A warp waits where that is full, and accesses of shared memory
-// that come after its store wait with it: they go through one pipeline, in order.
-void TimedRun::store_global(Track& t) {
-  if (touched_.empty()) return;
-  Sm& s = sm(*t.cta);
-  const double parts = sectors(touched_);
-  const double cycles = std::max(lines(touched_) * share_.store_line, parts * share_.store_sector);
-  const double begins = s.written.begin(now_, cycles);
-  const double enters = begins - s.store_room * cycles / parts;
-  t.at = std::max(t.at, enters);
-  s.shared_port.hold(enters);
-  double bytes = 0;
-  for (const Touch& x : touched_) bytes += x.bytes, own_.insert(x.address / own_bytes);
-  note_written(s, touched_.front().address, bytes);
+void TimedRun::load_tmem(Track& t, const Next& n, double bytes) {
+  const double own = bytes / chip_[tmem_load_rate];  // two warps of a quarter have twice the rate of one
+  const double start = t.sm->tmem_ports[t.warp->index % 4].begin(std::max(now_, t.load_free), own / 2);
+  t.load_free = start + own;
+  t.loaded = std::max(t.loaded, t.load_free + chip_[FactId::tmem_load]);
+  warps_.set_ready(t, n.operation, t.loaded);
 }
 
-// Units take the load now, as those before it; its address may come later than that, at `begins`. What L1 does not have
-// is asked of L2 after the stores that are on their way there.
-void TimedRun::load_global(Track& t, const Next& n, const Cost& c, double begins) {
-  Sm& s = sm(*t.cta);
-  const double of_lines = lines(touched_) * chip_[global_line];
-  const double taken = s.lines.end(now_, of_lines), asked = std::max(taken, begins + of_lines);
-  const Cached found = c.is_cached ? s.l1.find(touched_) : Cached{sectors(touched_), 0};
-  if (found.missing == 0 && !touched_.empty()) {
-    load(t, n, std::max(asked + chip_[l1_latency], found.there));
-    return;
-  }
-  const bool handed = !touched_.empty() && is_handed(touched_.front().address);
-  const double bytes = double(found.missing) * sector_bytes;
-  const double travels = bytes / (handed ? share_.own_rate : share_.ingest_rate);
-  const auto from_hbm = touched_.empty() ? std::nullopt : note_read(touched_.front().address, bytes);
-  // What another SM or the load before has asked of HBM is found in L2.
-  const bool is_new = from_hbm && s.hbm_blocks.insert(touched_.front().address / hbm_bytes).second;
-  const double part = is_new ? *from_hbm : 0;
-  const double given = part > 0 ? s.hbm.end(now_, bytes * part * (1 + around_.dirty) / share_.hbm_rate) : 0;
-  const double far = handed && c.is_cached ? chip_[l2_far] - chip_[l2_latency] : 0;
-  const double latency = c.latency + std::max(far, part * (chip_[hbm_latency] - chip_[l2_latency]));
-  time_.counts |= cluster_.grid.program.code->operations[n.operation].opcode == Opcode::atom;
-  const double sent = std::max(asked, s.written.free());
-  const double there =
-      std::max({given, s.ingest.end(std::max(taken, s.written.free()), travels), sent + travels, found.there}) +
-      latency;
-  if (c.is_cached) s.l1.fill(touched_, there);
-  load(t, n, there);
-  time_.loaded += bytes;
-}
-
-// Of the shared memory port, for what the instruction's lanes have touched.
-double TimedRun::shared_cycles(Sm& s) {
-  const double bytes = wavefronts(touched_) * double(row_bytes);
-  use_operands(s, bytes);
-  return bytes / chip_[shared_rate];
-}
-
-// wgmma reads its operands through the port that loads and stores use; tcgen05.mma has one of its own. Copies are not
-// slowed on either chip, and do not slow.
-void TimedRun::use_operands(Sm& s, double bytes) {
-  if (chip_.core == TensorCore::wgmma) s.operands.end(now_, bytes / chip_[shared_rate]);
-}
-
-void TimedRun::load(Track& t, const Next& n, double ready) {
-  for (const ir::RegisterId r : costs_.written(n.operation)) t.ready[r] = ready;
+void TimedRun::start_wgmma(const Track& t, const Next& n) {
+  const sim::Program& program = cluster_.grid.program;
+  tensor_.multiply(t, program.mmas[program.insts[n.operation].target].shape, accesses_.bytes(), now_);
 }
 
 // A wait has passed: its answer is there after a while, or when the phase's completion has been noticed. Until an
@@ -459,181 +239,25 @@ void TimedRun::meet_mbarrier(Track& t, const Next& n, double since) {
       t.awaited = (is_named ? object.substr(0, object.find('[')) : "mbarriers") + " (" + phase.by + ")";
     }
   }
-  if (since < now_) {
-    roles_.of(n.operation, t.warp->index).mbarriers[t.awaited] += now_ - since;
-    path_.wait(t.number, roles_.name(n.operation, t.warp->index), since, answered, t.release);
-    t.is_on_path = true;
-  }
-  for (const ir::RegisterId r : costs_.written(n.operation)) t.ready[r] = answered, t.reason[r] = Stall::mbarrier;
+  if (since < now_) record_.wait_for_mbarrier(t, n, since, now_, answered);
+  warps_.set_ready(t, n.operation, answered, Stall::mbarrier);
 }
 
-void TimedRun::start_tmem_copy(Track& t, double bytes) {
-  TensorPipe& pipe = sm(*t.cta).tensor;
-  const bool idle = pipe.free() <= now_;
-  const double busy = bytes / chip_[tmem_copy_rate], start = std::max(now_, pipe.free());
-  pipe.block(start + busy, busy);
-  auto& done = mma_done_[t.cta->rank];
-  const double end = start + (idle ? chip_[FactId::tmem_copy] - chip_[wake] : busy);
-  done.push_back(done.empty() ? end : std::max(end, done.back()));
-}
-
-void TimedRun::start_wgmma(Track& t, const Next& n) {
-  const sim::Program& program = cluster_.grid.program;
-  const auto& shape = program.mmas[program.insts[n.operation].target].shape;
-  const int columns = shape.n;
-  Server& core = sm(*t.cta).sub_cores[t.warp->index % 4];
-  Sm& s = sm(*t.cta);
-  double bytes = 0;
-  for (const Touch& x : touched_) bytes += x.bytes;
-  // The warp's own rows of A, and its part of B, which the warpgroup reads once.
-  use_operands(s, bytes - wgmma_k_bytes * columns * (1 - 1.0 / isa::warps_per_warpgroup));
-  const double end = std::max(core.end(now_, wgmma_interval(chip_, columns)), s.operands.free());
-  core.begin(end, 0);
-  wgmma_queue_of(t).add(end);
-  wgmma_done_[{t.cta->index, t.warp->index}].push_back(end + chip_[wgmma_drain]);
-  if (t.warp->index % 4 == 0) ++time_.mmas, time_.operations += 2.0 * shape.m * shape.n * shape.k;
-  if (t.warp->index % 4 == 0) show(t.cta->rank, "tensor core", "wgmma", end - wgmma_interval(chip_, columns), end);
-  leave_out_values(t, Does::wgmma);
-}
-
-// The unit does its work in time, without the sums.
-void TimedRun::leave_out_values(Track& t, Does does) {
-  if (around_.values) return;
-  if (does == Does::wgmma) {
-    queue_of(*t.cta, t.warp->index).waiting.back().action = [] {};
-    return;
-  }
-  auto& waiting = t.cta->tensor.waiting;
-  for (std::size_t k = 0; k < multiplied_; ++k) waiting[waiting.size() - 1 - k].action = [] {};
-}
-
-void TimedRun::multiply(const sim::MmaTask& task) {
-  sim::Cta& cta = *issuer_->cta;
-  const MmaTime t = mma_time(chip_, task.form.kind, task.form.a_in_tmem, task.members(), task.shape.m, task.shape.n);
-  Sm& own = sm(cta);
-  Sm* const peer = task.members() == 2 ? &sms_[cta.rank ^ 1] : nullptr;
-  const double start = own.tensor.begin(now_, peer ? peer->tensor.free() : 0, t);
-  if (peer) peer->tensor.block(own.tensor.free(), t.interval);
-  const double end = start + t.latency - chip_[wake] - clock_reads;
-  auto& done = mma_done_[cta.rank];
-  done.push_back(done.empty() ? end : std::max(end, done.back()));
-  show(cta.rank, "tensor core", "MMA", start, start + t.interval);
-  tensor_since_[cta.rank] = own.tensor.busy_since();
-  ++multiplied_, ++time_.mmas;
-  time_.operations += 2.0 * task.shape.m * task.shape.n * task.k();
-  time_.guessed_mma |= !t.exact || task.form.sparse || task.form.ws;
-}
-
-// Which buffers the kernel reads. Of a read that L2 does not answer: the part that HBM must give.
-std::optional<double> TimedRun::note_read(std::uint64_t address, double bytes) {
-  const sim::Region* r = cluster_.grid.memory.region(address);
-  if (!r) return std::nullopt;
-  BufferUse& use = time_.read[r->name];
-  use.size = double(r->bytes), use.moved += bytes;
-  if (around_.hits_l2 || around_.held.contains(r->name)) return std::nullopt;
-  const auto spilled = around_.spilled.find(r->name);
-  if (spilled == around_.spilled.end()) return around_.from_hbm;
-  if (own_.contains(address / own_bytes)) return std::nullopt;
-  return spilled->second;
-}
-
-// Whether other clusters write there what this one reads.
-bool TimedRun::is_handed(std::uint64_t address) const {
-  if (around_.handed.empty()) return false;
-  const sim::Region* r = cluster_.grid.memory.region(address);
-  return r && around_.handed.contains(r->name);
-}
-
-// Of what a copy brings from there, the part that L2 gives.
-std::optional<double> TimedRun::given_by_l2(std::uint64_t address) const {
-  if (around_.given.empty() || address == 0) return std::nullopt;
-  const sim::Region* r = cluster_.grid.memory.region(address);
-  const auto found = r ? around_.given.find(r->name) : around_.given.end();
-  return found == around_.given.end() ? std::nullopt : std::optional(found->second);
-}
-
-// And writes, which L2 takes.
-void TimedRun::note_written(Sm& s, std::uint64_t address, double bytes) {
-  const sim::Region* r = cluster_.grid.memory.region(address);
-  if (!r) return;
-  BufferUse& use = time_.written[r->name];
-  use.size = double(r->bytes), use.moved += bytes;
-  if (around_.dirty > 0) s.hbm.end(now_, bytes * around_.dirty / share_.hbm_rate);
-}
+void TimedRun::multiply(const sim::MmaTask& task) { tensor_.multiply(*issuer_->cta, task, now_); }
 
 void TimedRun::transfer(const sim::Transfer& t) {
-  if (!issuer_) return;
-  Sm& s = sm(*issuer_->cta);
-  const Asked asked = asked_by(t);
-  // Lanes that store the same box: the operands of the instruction are the warp's, and it is sent once.
-  const auto is_same = [&](const sim::Transfer& x) { return x.global == t.global && x.at == t.at; };
-  if (!t.signals && t.box) {
-    if (std::any_of(stored_.begin(), stored_.end(), is_same)) return copies_.push_back(copies_.back());
-    stored_.push_back(t);
-  }
-  if (!t.signals) {
-    if (t.global != 0) note_written(s, t.global, asked.bytes);
-    const double read = s.stores.end(now_, asked.bytes / share_.store_rate);
-    copies_.push_back({read, read + chip_[store_latency]});
-    return;
-  }
-  // What the tensor does not have the copy engine makes, on a chip with wgmma in a time of its own.
-  const bool wgmma = chip_.core == TensorCore::wgmma;
-  double absent_row = share_.absent_row;
-  if (wgmma && cluster_.ctas.size() > 1) absent_row = chip_[copy_row_outside] * (asked.bytes == 0 ? nothing_inside : 1);
-  const double cycles = (asked.rows - asked.absent) * chip_[copy_row] + asked.absent * absent_row;
-  double from_hbm = 0;
-  if (!engine_end_ || !cost(issuing_).multicast) {
-    const bool first = t.box && s.maps.insert(t.global).second && !s.fetches_maps;
-    const double bytes = wgmma ? asked.bytes : double(t.bytes);
-    cold_ = t.global == 0 ? std::nullopt : note_read(t.global, bytes);
-    if (t.global != 0) time_.loaded += double(t.bytes);
-    hbm_end_ = now_;
-    if (cold_.value_or(0) > 0) {
-      from_hbm = bytes * *cold_ * (1 + around_.dirty) / share_.hbm_rate;
-      hbm_end_ = s.hbm.end(now_, from_hbm);
-    }
-    engine_end_ = s.copies.end(now_ + (first ? chip_[descriptor_miss] : 0), cycles);
-  }
-  time_.copies = true;
-  load_ = Load{.cycles = cycles,
-               .bytes = wgmma ? asked.bytes : double(t.bytes),
-               .split = asked.split,
-               .filled = wgmma ? filled_beside * from_hbm : 0,
-               .from_shared = t.global == 0,
-               .cold = cold_.has_value(),
-               .given = given_by_l2(t.global)};
+  if (issuer_) copies_.transfer(*issuer_->sm, t, now_);
 }
 
-// Where a load that has been announced goes.
 void TimedRun::access(const sim::Range& range, sim::AccessKind kind) {
-  if (issuer_ && !load_ && range.operand == sim::Operand::none)
-    touched_.push_back({range.address, std::uint32_t(range.bytes)});
-  if (!load_ || kind != sim::AccessKind::write || range.space != isa::Space::shared_cta) return;
-  const bool multicast = cost(issuing_).multicast;
-  double latency = chip_[load_->cold ? load_latency_hbm : load_latency] - chip_[wake];
-  if (load_->from_shared) latency = chip_[remote_arrive];
-  if (multicast) latency += chip_[FactId::multicast];
-  // What goes to several CTAs L2 gives once.
-  const double ctas = double(cluster_.ctas.size()), times = multicast ? ctas : 1;
-  double rate = multicast ? chip_[ingest_rate] : share_.ingest_rate;
-  if (load_->given) {
-    rate = std::min(chip_[ingest_rate], share_.own_rate * times / *load_->given);
-    if (ctas > 1) rate /= chip_[cluster_ingest];
+  if (!copies_.is_announced()) {
+    if (issuer_ && range.operand == sim::Operand::none) accesses_.touch(range.address, std::uint32_t(range.bytes));
+    return;
   }
-  double split_rate = std::min(rate, share_.split_rate * times);
-  if (load_->given && ctas > 1) split_rate = std::min(rate, chip_[ingest_rate_split] * times);
-  Sm& to = sm(cta_of(range.cta));
-  const double travels = load_->bytes * ((1 - load_->split) / rate + load_->split / split_rate) + load_->filled;
-  const double begins = *engine_end_ - load_->cycles;
-  double arrived = to.ingest.end(begins, travels);
-  // L2 serves who asks: the share of an SM holds over a while.
-  if (load_->given)
-    arrived = std::max(to.port.end(begins, load_->bytes / chip_[ingest_rate]), arrived - chip_[ingest_ahead]);
-  const double done = std::max({*engine_end_, arrived, hbm_end_}) + latency;
-  copies_.push_back({done, done});
-  show(cta_of(range.cta).rank, "copies", "load", now_, done);
-  load_.reset();
+  if (kind != sim::AccessKind::write || range.space != isa::Space::shared_cta) return;
+  const std::uint32_t rank = cta_of(range.cta).rank;
+  const double done = copies_.arrive(sms_[rank]);
+  record_.show(rank, "copies", "load", now_, done);
 }
 
 void TimedRun::sync(const sim::Sync& s) {
@@ -651,7 +275,7 @@ void TimedRun::sync(const sim::Sync& s) {
   Phase& phase = phases_[{s.cta, s.object}];
   phase.visible = now_ + (travels ? chip_[remote_arrive] : 0);
   phase.by = by_event  ? std::string(maker(cause_->does))
-             : issuer_ ? roles_.name(issuing_, issuer_->warp->index)
+             : issuer_ ? record_.role(issuing_, *issuer_->warp)
                        : std::string();
   phase.release = release_of(by_event);
 }
@@ -661,25 +285,19 @@ TimedRun::Flight TimedRun::schedule(sim::Event event, const Flight* parent) {
   f.order = ++flown_;
   f.time = now_;
   f.issued = parent && parent->event.operation == event.operation ? parent->issued : now_;
-  const ir::Code& code = *cluster_.grid.program.code;
-  if (event.operation) f.does = costs_[code.index(*event.operation)].does;
+  if (event.operation) f.does = warps_.cost(cluster_.grid.program.code->index(*event.operation)).does;
   const auto [cta, warp] = warp_of(event.warp);
-  const auto take = [&](std::deque<double>& times) {
-    f.time = std::max(now_, times.front());
-    times.pop_front();
-  };
   switch (f.does) {
     case Does::copy:
       if (parent && parent->does == Does::copy) {
         f.time = std::max(now_, parent->second);
-      } else if (!copies_.empty()) {
-        f.time = copies_.front().read, f.second = copies_.front().done;
-        copies_.pop_front();
+      } else if (const auto times = copies_.take()) {
+        f.time = times->read, f.second = times->done;
       }
       break;
     case Does::mma:
-    case Does::tmem_copy: take(mma_done_[cta_of(cta).rank]); break;
-    case Does::wgmma: take(wgmma_done_[{cta, warp}]); break;
+    case Does::tmem_copy: f.time = std::max(now_, tensor_.take(cta_of(cta).rank)); break;
+    case Does::wgmma: f.time = std::max(now_, tensor_.take(warps_[warps_.number_of(cta, warp)])); break;
     case Does::commit: break;
     case Does::remote: f.time = now_ + chip_[remote_arrive]; break;
     default: f.time = now_ + chip_[l2_latency]; break;  // cp.async, clusterlaunchcontrol
@@ -721,9 +339,9 @@ sim::Outcome TimedRun::go(const ir::Operation*& current) {
     Next chosen;
     double others = flights_.empty() ? never : flights_.top().time;  // when something else comes next
     chosen.at = never;
-    for (Track& t : tracks_) {
+    for (Track& t : warps_.all()) {
       if (!t.warp->runnable()) continue;
-      const Next n = next(t);
+      const Next n = warps_.next(t, now_);
       // Of those that can issue at the same time the one that has waited longest does.
       if (n.at < chosen.at || (best && n.at == chosen.at && n.dependent < chosen.dependent)) {
         others = std::min(others, chosen.at);
@@ -737,9 +355,9 @@ sim::Outcome TimedRun::go(const ir::Operation*& current) {
       flights_.pop();
       happen(std::move(f), current);
     } else if (best) {
-      if (Track* const first = before(*best, chosen)) best = first, chosen = next(*first);
+      if (Track* const first = warps_.before(*best, chosen, now_)) best = first, chosen = warps_.next(*first, now_);
       issue(*best, chosen, current);
-      if (concerns_itself(chosen.operation)) run_on(*best, others, current);
+      if (warps_.concerns_itself(chosen.operation)) run_on(*best, others, current);
     } else if (finished(cluster_)) {
       return sim::Outcome::finished;
     } else if (!patience.none_runs(cluster_)) {
@@ -750,18 +368,12 @@ sim::Outcome TimedRun::go(const ir::Operation*& current) {
   }
 }
 
-// Arithmetic, which no other warp can notice.
-bool TimedRun::concerns_itself(std::uint32_t operation) const {
-  if (operation >= operations_) return false;
-  return isa::unit(cluster_.grid.program.code->operations[operation].opcode) == isa::Unit::alu;
-}
-
 // More instructions of a warp, while none of them concerns another and nothing else comes first.
 void TimedRun::run_on(Track& t, double others, const ir::Operation*& current) {
   while (t.warp->runnable() && !t.blocked) {
-    const Next n = next(t);
+    const Next n = warps_.next(t, now_);
     const double first = flights_.empty() ? others : std::min(others, flights_.top().time);
-    if (!concerns_itself(n.operation) || n.at >= first) return;
+    if (!warps_.concerns_itself(n.operation) || n.at >= first) return;
     issue(t, n, current);
   }
 }
@@ -773,8 +385,10 @@ ClusterTime TimedRun::result() const {
   const auto lets = [](const std::optional<double>& at) { return at.has_value(); };
   if (std::all_of(lets_begin_.begin(), lets_begin_.end(), lets))
     out.lets_begin_at = **std::max_element(lets_begin_.begin(), lets_begin_.end());
-  out.roles = roles_.times();
-  out.path = path_.parts();
+  out.roles = record_.roles(), out.path = record_.path(), out.spans = record_.spans();
+  out.mmas = tensor_.mmas(), out.operations = tensor_.operations(), out.guessed_mma = tensor_.guessed();
+  out.loaded = buffers_.asked(), out.read = buffers_.read(), out.written = buffers_.written();
+  out.copies = copies_.load_any();
   const auto most = [&](auto busy) {
     double longest = 0;
     for (const Sm& s : sms_) longest = std::max(longest, busy(s));

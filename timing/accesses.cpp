@@ -1,0 +1,77 @@
+#include "timing/accesses.hpp"
+
+#include <algorithm>
+
+namespace kiln::timing {
+namespace {
+
+using enum FactId;
+
+constexpr double wavefront_bytes = 128;
+constexpr std::uint64_t hbm_bytes = 64;  // that L2 asks of HBM at once
+
+}  // namespace
+
+double Accesses::bytes() const {
+  double sum = 0;
+  for (const Touch& x : touched_) sum += x.bytes;
+  return sum;
+}
+
+// Of the shared memory port.
+double Accesses::shared_cycles(Sm& s, double now) {
+  const double bytes = wavefronts(touched_) * wavefront_bytes;
+  s.use_operands(chip_, now, bytes);
+  return bytes / chip_[shared_rate];
+}
+
+double Accesses::load_shared(Sm& s, double now, double begins) {
+  const double cycles = shared_cycles(s, now);
+  return std::max(s.shared_port.end(now, cycles), begins + cycles);
+}
+
+double Accesses::store_shared(Sm& s, double now) { return s.shared_port.begin(now, shared_cycles(s, now)); }
+
+// The first-level cache holds what is on its way to L2. A warp waits where that is full, and accesses of shared memory
+// that come after its store wait with it: they go through one pipeline, in order.
+double Accesses::store_global(Sm& s, double now) {
+  if (touched_.empty()) return now;
+  const double parts = sectors(touched_);
+  const double cycles = std::max(lines(touched_) * share_.store_line, parts * share_.store_sector);
+  const double begins = s.written.begin(now, cycles);
+  const double enters = begins - s.store_room * cycles / parts;
+  s.shared_port.hold(enters);
+  for (const Touch& x : touched_) buffers_.own(x.address);
+  if (const auto out = buffers_.write(buffers_.at(touched_.front().address), bytes())) s.hbm.end(now, *out);
+  return enters;
+}
+
+// Units take the load now, as those before it; its address may come later than that, at `begins`. What L1 does not have
+// is asked of L2 after the stores that are on their way there.
+double Accesses::load_global(Sm& s, const Cost& c, double now, double begins) {
+  const double of_lines = lines(touched_) * chip_[global_line];
+  const double taken = s.lines.end(now, of_lines), asked = std::max(taken, begins + of_lines);
+  const Cached found = c.is_cached ? s.l1.find(touched_) : Cached{sectors(touched_), 0};
+  if (found.missing == 0 && !touched_.empty()) return std::max(asked + chip_[l1_latency], found.there);
+  const std::uint64_t address = touched_.empty() ? 0 : touched_.front().address;
+  const Buffers::Place buffer = buffers_.at(address);
+  const bool handed = buffers_.is_handed(buffer);
+  const double bytes = double(found.missing) * sector_bytes;
+  const double travels = bytes / (handed ? share_.own_rate : share_.ingest_rate);
+  const auto from_hbm = buffers_.read(buffer, address, bytes);
+  // What another SM or the load before has asked of HBM is found in L2.
+  const bool is_new = from_hbm && s.hbm_blocks.insert(address / hbm_bytes).second;
+  const double part = is_new ? *from_hbm : 0;
+  const double given = part > 0 ? s.hbm.end(now, buffers_.cycles_of_read(bytes * part)) : 0;
+  const double far = handed && c.is_cached ? chip_[l2_far] - chip_[l2_latency] : 0;
+  const double latency = c.latency + std::max(far, part * (chip_[hbm_latency] - chip_[l2_latency]));
+  const double sent = std::max(asked, s.written.free());
+  const double there =
+      std::max({given, s.ingest.end(std::max(taken, s.written.free()), travels), sent + travels, found.there}) +
+      latency;
+  if (c.is_cached) s.l1.fill(touched_, there);
+  buffers_.ask(bytes);
+  return there;
+}
+
+}  // namespace kiln::timing

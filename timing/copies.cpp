@@ -1,0 +1,126 @@
+#include "timing/copies.hpp"
+
+#include <algorithm>
+
+#include "sim/async/tma.hpp"
+
+namespace kiln::timing {
+namespace {
+
+using enum FactId;
+
+constexpr std::uint32_t row_bytes = 128;  // that the copy engine takes at once
+constexpr double filled_beside = 0.1;     // of the time in which HBM gives a load: L2 gives nothing to the SM
+constexpr double whole_sectors = 0.4;     // of a row in two lines, to one that lies in an odd sector too
+constexpr double nothing_inside = 0.5;    // a row of a box that lies outside as a whole: the pair's other CTA has none
+
+// What a copy asks of global memory.
+struct Asked {
+  double rows = 0;    // that the copy engine takes one after the other, those outside of the tensor too
+  double absent = 0;  // of them, those outside
+  double bytes = 0;   // inside of the tensor
+  double split = 0;   // of them, the part in rows that lie in one line more than they fill
+};
+
+Asked asked_by(const sim::Transfer& t) {
+  const auto pieces = [](std::uint64_t bytes) { return (bytes + row_bytes - 1) / row_bytes; };
+  if (!t.box) return {.rows = double(pieces(t.bytes)), .bytes = double(t.bytes)};
+  Asked out{.rows = double(t.box->rows() * pieces(t.box->row_bytes()))};
+  double split = 0, present = 0;
+  for (const auto& [address, bytes] : sim::global_rows(*t.box)) {
+    out.bytes += bytes, present += double(pieces(bytes));
+    if ((address + bytes - 1) / row_bytes - address / row_bytes + 1 > pieces(bytes))
+      split += address % sector_bytes == 0 ? whole_sectors * bytes : bytes;
+  }
+  out.absent = out.rows - present;
+  if (out.bytes > 0) out.split = split / out.bytes;
+  return out;
+}
+
+}  // namespace
+
+void Copies::issue(bool multicast) {
+  multicast_ = multicast;
+  times_.clear(), stored_.clear();
+  engine_end_.reset(), load_.reset();
+}
+
+void Copies::transfer(Sm& s, const sim::Transfer& t, double now) { t.signals ? load(s, t, now) : store(s, t, now); }
+
+void Copies::store(Sm& s, const sim::Transfer& t, double now) {
+  // Lanes that store the same box: the operands of the instruction are the warp's, and it is sent once.
+  const auto is_same = [&](const sim::Transfer& x) { return x.global == t.global && x.at == t.at; };
+  if (t.box) {
+    if (std::any_of(stored_.begin(), stored_.end(), is_same)) return times_.push_back(times_.back());
+    stored_.push_back(t);
+  }
+  const double bytes = asked_by(t).bytes;
+  if (const auto cycles = buffers_.write(buffers_.at(t.global), bytes)) s.hbm.end(now, *cycles);
+  const double read = s.stores.end(now, bytes / share_.store_rate);
+  times_.push_back({read, read + chip_[store_latency]});
+}
+
+void Copies::load(Sm& s, const sim::Transfer& t, double now) {
+  const Asked asked = asked_by(t);
+  const Buffers::Place buffer = buffers_.at(t.global);
+  // What the tensor does not have the copy engine makes, on a chip with wgmma in a time of its own.
+  const bool wgmma = chip_.core == TensorCore::wgmma;
+  double absent_row = share_.absent_row;
+  if (wgmma && ctas_ > 1) absent_row = chip_[copy_row_outside] * (asked.bytes == 0 ? nothing_inside : 1);
+  const double cycles = (asked.rows - asked.absent) * chip_[copy_row] + asked.absent * absent_row;
+  const double bytes = wgmma ? asked.bytes : double(t.bytes);
+  double from_hbm = 0;
+  if (!engine_end_ || !multicast_) {
+    const bool first = t.box && s.maps.insert(t.global).second && !s.fetches_maps;
+    cold_ = buffers_.read(buffer, t.global, bytes);
+    if (t.global != 0) buffers_.ask(double(t.bytes));
+    hbm_end_ = now;
+    if (cold_.value_or(0) > 0) {
+      from_hbm = buffers_.cycles_of_read(bytes * *cold_);
+      hbm_end_ = s.hbm.end(now, from_hbm);
+    }
+    engine_end_ = s.copies.end(now + (first ? chip_[descriptor_miss] : 0), cycles);
+  }
+  any_ = true;
+  load_ = Load{.cycles = cycles,
+               .bytes = bytes,
+               .split = asked.split,
+               .filled = wgmma ? filled_beside * from_hbm : 0,
+               .from_shared = t.global == 0,
+               .cold = cold_.has_value(),
+               .given = buffers_.given_by_l2(buffer)};
+}
+
+double Copies::arrive(Sm& to) {
+  double latency = chip_[load_->cold ? load_latency_hbm : load_latency] - chip_[wake];
+  if (load_->from_shared) latency = chip_[remote_arrive];
+  if (multicast_) latency += chip_[FactId::multicast];
+  // What goes to several CTAs L2 gives once.
+  const double times = multicast_ ? ctas_ : 1;
+  double rate = multicast_ ? chip_[ingest_rate] : share_.ingest_rate;
+  if (load_->given) {
+    rate = std::min(chip_[ingest_rate], share_.own_rate * times / *load_->given);
+    if (ctas_ > 1) rate /= chip_[cluster_ingest];
+  }
+  double split_rate = std::min(rate, share_.split_rate * times);
+  if (load_->given && ctas_ > 1) split_rate = std::min(rate, chip_[ingest_rate_split] * times);
+  const double travels = load_->bytes * ((1 - load_->split) / rate + load_->split / split_rate) + load_->filled;
+  const double begins = *engine_end_ - load_->cycles;
+  double arrived = to.ingest.end(begins, travels);
+  // L2 serves who asks: the share of an SM holds over a while.
+  if (load_->given)
+    arrived = std::max(to.port.end(begins, load_->bytes / chip_[ingest_rate]), arrived - chip_[ingest_ahead]);
+  const double done = std::max({*engine_end_, arrived, hbm_end_}) + latency;
+  times_.push_back({done, done});
+  load_.reset();
+  return done;
+}
+
+std::optional<Copies::Times> Copies::take() {
+  if (times_.empty()) return std::nullopt;
+  const Times out = times_.front();
+  times_.pop_front();
+  return out;
+}
+
+}  // namespace kiln::timing

@@ -1,0 +1,104 @@
+#include "timing/warps.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace kiln::timing {
+namespace {
+
+constexpr double group_gap = 32;  // cycles from one wgmma of a group to the next, at most
+
+}  // namespace
+
+Warps::Warps(sim::Cluster& cluster, const Chip& chip, std::vector<Sm>& sms)
+    : program_(cluster.grid.program),
+      costs_(program_, chip, std::uint32_t(cluster.grid.launch.block.volume())),
+      operations_(program_.code->operations.size()) {
+  const std::size_t registers = program_.code->registers.size();
+  for (sim::Cta& cta : cluster.ctas)
+    for (sim::Warp& warp : cta.warps) {
+      Track& t = tracks_.emplace_back();
+      t.number = std::uint32_t(tracks_.size() - 1);
+      t.cta = &cta, t.warp = &warp, t.sm = &sms[cta.rank];
+      t.ready.resize(registers), t.reason.resize(registers);
+    }
+}
+
+std::uint32_t Warps::number_of(std::uint32_t cta, std::uint32_t warp) const {
+  for (const Track& t : tracks_)
+    if (t.cta->index == cta && t.warp->index == warp) return t.number;
+  return 0;
+}
+
+const ir::Operation* Warps::operation(std::uint32_t index) const {
+  return index < operations_ ? &program_.code->operations[index] : nullptr;
+}
+
+bool Warps::concerns_itself(std::uint32_t index) const {
+  const ir::Operation* const op = operation(index);
+  return op && isa::unit(op->opcode) == isa::Unit::alu;
+}
+
+void Warps::set_ready(Track& t, std::uint32_t operation, double time) const {
+  for (const ir::RegisterId r : costs_.written(operation)) t.ready[r] = time;
+}
+
+void Warps::set_ready(Track& t, std::uint32_t operation, double time, Stall reason) const {
+  for (const ir::RegisterId r : costs_.written(operation)) t.ready[r] = time, t.reason[r] = reason;
+}
+
+Next Warps::next(const Track& t, double now) const {
+  const bool high = t.is_turn_of_others();
+  const sim::Fragment& f = t.warp->fragments[std::size_t(high ? t.warp->highest() : t.warp->lowest())];
+  const sim::Inst& inst = program_.insts[f.pc];
+  Next n;
+  n.operation = f.pc;
+  sim::Mask guard;
+  std::memcpy(&guard, t.warp->registers + inst.guard, sizeof guard);
+  n.lanes = f.lanes & (guard ^ inst.guard_flip);
+  n.operands = n.dependent = t.at;
+  n.reason = Stall::arithmetic;
+  if (f.pc >= operations_) {
+    n.unit = n.at = t.at;
+    return n;
+  }
+  const Cost& c = costs_[f.pc];
+  const auto wait_until = [&](double time, Stall reason) {
+    if (time > n.operands) n.operands = time, n.reason = reason;
+  };
+  for (const ir::RegisterId r : costs_.read(f.pc)) wait_until(t.ready[r], t.reason[r]);
+  for (const ir::RegisterId r : costs_.written(f.pc)) wait_until(t.ready[r], t.reason[r]);
+  if (c.orders) wait_until(t.begun, t.begun_reason);
+  if (!c.moves) n.dependent = n.operands;
+  n.unit = n.dependent;
+  if (n.lanes) {
+    n.unit += c.before;
+    n.unit_reason = Stall::fence;
+    const auto not_before = [&](double time, Stall reason) {
+      if (time > n.unit) n.unit = time, n.unit_reason = reason;
+    };
+    if (c.does == Does::mma || c.does == Does::tmem_copy) not_before(t.sm->tensor.room(n.unit), Stall::mma_queue);
+    if (c.does == Does::wgmma) not_before(t.wgmma_queue().room(n.unit), Stall::mma_queue);
+    if (c.releases) not_before(t.sm->written.free(), Stall::fence);
+    if (c.does == Does::wait_tmem_load) not_before(t.loaded, Stall::tensor_memory);
+    if (c.does == Does::wait_tmem_store) not_before(t.stored, Stall::tensor_memory);
+  }
+  n.at = t.blocked ? std::max(t.at, now) : std::max(n.unit, t.scheduler().free());
+  return n;
+}
+
+// Before a warp begins a group of wgmmas one goes on that shares its part of the tensor core and is amid a group of its
+// own, as long as nothing holds that up.
+Track* Warps::before(const Track& t, const Next& n, double now) {
+  if (t.in_group || t.blocked || cost(n.operation).does != Does::wgmma) return nullptr;
+  for (Track& other : tracks_) {
+    const bool shares = other.cta == t.cta && other.warp->index % 4 == t.warp->index % 4;
+    if (!shares || !other.in_group || other.blocked || !other.warp->runnable()) continue;
+    const Next goes_on = next(other, now);
+    const bool waits = goes_on.unit > goes_on.dependent && goes_on.unit_reason == Stall::mma_queue;
+    if (!waits && goes_on.at < n.at + group_gap) return &other;
+  }
+  return nullptr;
+}
+
+}  // namespace kiln::timing
