@@ -11,8 +11,11 @@ using enum FactId;
 
 constexpr std::uint32_t row_bytes = 128;  // that the copy engine takes at once
 constexpr double filled_beside = 0.1;     // of the time in which HBM gives a load: L2 gives nothing to the SM
-constexpr double whole_sectors = 0.4;     // of a row in two lines, to one that lies in an odd sector too
 constexpr double nothing_inside = 0.5;    // a row of a box that lies outside as a whole: the pair's other CTA has none
+// A row in two lines, to the mean of rows that begin at each multiple of 16 bytes of a line in turn: of eight one lies
+// in one line, three in whole sectors of two, and four in parts of sectors.
+constexpr double whole_sectors = 0.7, parts_of_sectors = 1.3;
+constexpr double most_at_once = 2;  // SMs of a TPC, which have one way in for rows in two lines
 
 // What a copy asks of global memory.
 struct Asked {
@@ -30,7 +33,7 @@ Asked asked_by(const sim::Transfer& t) {
   for (const auto& [address, bytes] : sim::global_rows(*t.box)) {
     out.bytes += bytes, present += double(pieces(bytes));
     if ((address + bytes - 1) / row_bytes - address / row_bytes + 1 > pieces(bytes))
-      split += address % sector_bytes == 0 ? whole_sectors * bytes : bytes;
+      split += (address % sector_bytes == 0 ? whole_sectors : parts_of_sectors) * bytes;
   }
   out.absent = out.rows - present;
   if (out.bytes > 0) out.split = split / out.bytes;
@@ -80,6 +83,11 @@ void Copies::load(Sm& s, const sim::Transfer& t, double now) {
       hbm_end_ = s.hbm.end(now, from_hbm);
     }
     engine_end_ = s.copies.end(now + (first ? chip_[descriptor_miss] : 0), cycles);
+    // Absent rows hold up those that are there, the more SMs have some; what HBM gives is in their way.
+    if (wgmma && ctas_ == 1) {
+      const double held_up = asked.absent * chip_[copy_row_outside] * outside_ * (1 + cold_.value_or(0));
+      s.ingest.end(*engine_end_ - cycles, held_up);
+    }
   }
   any_ = true;
   load_ = Load{.cycles = cycles,
@@ -88,7 +96,8 @@ void Copies::load(Sm& s, const sim::Transfer& t, double now) {
                .filled = wgmma ? filled_beside * from_hbm : 0,
                .from_shared = t.global == 0,
                .cold = cold_.has_value(),
-               .given = buffers_.given_by_l2(buffer)};
+               .given = buffers_.given_by_l2(buffer),
+               .ctas = double(t.ctas)};
 }
 
 double Copies::arrive(Sm& to) {
@@ -96,14 +105,15 @@ double Copies::arrive(Sm& to) {
   if (load_->from_shared) latency = chip_[remote_arrive];
   if (multicast_) latency += chip_[FactId::multicast];
   // What goes to several CTAs L2 gives once.
-  const double times = multicast_ ? ctas_ : 1;
+  const double times = load_->ctas;
   double rate = multicast_ ? chip_[ingest_rate] : share_.ingest_rate;
   if (load_->given) {
     rate = std::min(chip_[ingest_rate], share_.own_rate * times / *load_->given);
     if (ctas_ > 1) rate /= chip_[cluster_ingest];
   }
-  double split_rate = std::min(rate, share_.split_rate * times);
-  if (load_->given && ctas_ > 1) split_rate = std::min(rate, chip_[ingest_rate_split] * times);
+  const double of_tpc = std::min(times, most_at_once);
+  double split_rate = std::min(rate, share_.split_rate * of_tpc);
+  if (load_->given && ctas_ > 1) split_rate = std::min(rate, chip_[ingest_rate_split] * of_tpc);
   const double travels = load_->bytes * ((1 - load_->split) / rate + load_->split / split_rate) + load_->filled;
   const double begins = *engine_end_ - load_->cycles;
   double arrived = to.ingest.end(begins, travels);

@@ -22,9 +22,10 @@ class Copies {
     double read = 0, done = 0;
   };
 
-  /// `ctas`: of the cluster. Chip, share and buffers must outlive the copies.
-  Copies(const Chip& chip, const Share& share, Buffers& buffers, std::size_t ctas)
-      : chip_(chip), share_(share), buffers_(buffers), ctas_(double(ctas)) {}
+  /// `ctas`: of the cluster; `outside`: of all SMs, those that load boxes which lie outside of a tensor in part.
+  /// Chip, share and buffers must outlive the copies.
+  Copies(const Chip& chip, const Share& share, Buffers& buffers, std::size_t ctas, double outside)
+      : chip_(chip), share_(share), buffers_(buffers), ctas_(double(ctas)), outside_(outside) {}
 
   /// An instruction is issued. `multicast`: it copies to several CTAs.
   void issue(bool multicast);
@@ -49,6 +50,7 @@ class Copies {
     bool from_shared = false;       // of another CTA
     bool cold = false;              // from HBM
     std::optional<double> given{};  // of these bytes, the part that L2 gives, if that is known
+    double ctas = 1;                // that it goes to
   };
 
   void store(Sm&, const sim::Transfer&, double now);
@@ -57,7 +59,7 @@ class Copies {
   const Chip& chip_;
   const Share& share_;
   Buffers& buffers_;
-  double ctas_;
+  double ctas_, outside_;
   bool any_ = false;
 
   // Of the instruction that is being issued.

@@ -43,17 +43,20 @@ class Runs {
     return t;
   }
 
-  /// What clusters that run at the same time ask of L2 together, by launch; of those that are `wanted`.
-  std::vector<GivenByL2> survey(const Chip& chip, std::vector<bool> wanted) {
+  /// Adds what clusters that run at the same time load together, by launch; of those that are `wanted`.
+  void survey(const Chip& chip, std::vector<bool> wanted, std::vector<Surroundings>& around) {
     start_anew();
-    Survey survey(chip, std::move(wanted));
+    Survey survey(chip, wanted);
     sim::Options options;
     options.arithmetic = sim::Arithmetic::fast;
     options.detect_races = false;
     options.schedule = &survey;
     diag::Sink unheard;
     sim::simulate(module_, used_, options, unheard, &survey);
-    return survey.given();
+    const std::vector<GivenByL2> given = survey.given();
+    const std::vector<double> outside = survey.outside();
+    for (std::size_t k = 0; k < std::min(given.size(), around.size()); ++k)
+      if (k < wanted.size() && wanted[k]) around[k].given = given[k], around[k].outside = outside[k];
   }
 
   /// A buffer as the latest run left it.
@@ -281,8 +284,7 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
   if (chip.core == TensorCore::wgmma) {
     std::vector<bool> copies;
     for (const ClusterTime& c : first.clusters) copies.push_back(c.copies && !c.takes_clusters);
-    const std::vector<GivenByL2> given = runs.survey(chip, copies);
-    for (std::size_t k = 0; k < std::min(given.size(), memory.around.size()); ++k) memory.around[k].given = given[k];
+    runs.survey(chip, copies, memory.around);
   }
   const std::vector<Surroundings>& around = memory.around;
   const Chip loaded = chip.core == TensorCore::wgmma ? slowed_by_tensor_core(chip, tensor_use_of(first, chip)) : chip;

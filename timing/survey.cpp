@@ -17,7 +17,7 @@ constexpr std::uint32_t sms_of_tpc = 2;
 
 sim::Outcome Survey::run(sim::Cluster& cluster, const ir::Operation*& current) {
   const std::size_t launch = cluster.grid.number;
-  if (launches_.size() <= launch) launches_.resize(launch + 1), seen_.clear();
+  if (launches_.size() <= launch) launches_.resize(launch + 1), outside_.resize(launch + 1), seen_.clear();
   cluster.grid.waiting.clear();
   if (launch >= wanted_.size() || !wanted_[launch]) return sim::Outcome::finished;
   cluster_ = &cluster;
@@ -50,6 +50,7 @@ void Survey::transfer(sim::AsyncId, const sim::Transfer& t) {
   std::uint64_t begin = t.global;
   if (t.box) {
     const auto rows = sim::global_rows(*t.box);
+    if (rows.size() < t.box->rows()) outside_.back().insert(cta_->index);
     if (rows.empty()) return;
     begin = rows.front().first;
   }
@@ -75,6 +76,12 @@ std::vector<GivenByL2> Survey::given() const {
     GivenByL2& parts = out.emplace_back();
     for (const auto& [name, boxes] : launch) parts[name] = part_of(boxes);
   }
+  return out;
+}
+
+std::vector<double> Survey::outside() const {
+  std::vector<double> out;
+  for (const auto& ctas : outside_) out.push_back(double(ctas.size()) / chip_[FactId::sms]);
   return out;
 }
 

@@ -29,6 +29,8 @@ class Survey final : public sim::schedule::Schedule, public sim::Observer {
 
   /// Of each launch that ran.
   std::vector<GivenByL2> given() const;
+  /// Of each launch that ran, the part of the chip's SMs that load boxes which lie outside of a tensor in part.
+  std::vector<double> outside() const;
 
  private:
   // The first copy of a CTA from a buffer, by the address where it begins: the CTAs for which it is the same one.
@@ -42,6 +44,7 @@ class Survey final : public sim::schedule::Schedule, public sim::Observer {
   const sim::Cta* cta_ = nullptr;
   std::set<std::pair<std::uint32_t, std::string>> seen_{};  // CTAs and buffers of this launch
   std::vector<std::map<std::string, Boxes>> launches_{};
+  std::vector<std::set<std::uint32_t>> outside_{};  // by launch: CTAs whose first boxes lie outside in part
 };
 
 }  // namespace kiln::timing

@@ -28,8 +28,8 @@ struct Agent {
 };
 
 using order::Proxy;
-/// `rewrite` is a write by a thread that leaves every byte as it is; order::leave_the_same has its use. `rounded` is one of
-/// f32 words that differ from what is there by rounding.
+/// `rewrite` is a write by a thread that leaves every byte as it is; order::leave_the_same has its use. `rounded` is
+/// one of f32 words that differ from what is there by rounding.
 enum class AccessKind : std::uint8_t { read, write, atomic, rewrite, rounded };
 
 /// What an operation of the tensor core uses bytes or cells as.
@@ -109,6 +109,7 @@ struct Transfer {
   std::uint32_t mbarrier_cta = 0;
   std::uint64_t mbarrier = 0;
   const Box* box = nullptr;  // of a tensor copy, while it is issued
+  std::uint32_t ctas = 1;    // that a multicast copies it to, each with a transfer of its own
 };
 using order::is_strong;
 

@@ -2,6 +2,7 @@
 //
 // What is wrong with a copy is found when it is issued. Its reads and writes happen at a seeded later time, so a source
 // that is overwritten too early or a destination that is read too early shows in the data.
+#include <bit>
 #include <cstring>
 
 #include "ptx/rules/memory.hpp"
@@ -99,16 +100,22 @@ void start_copy(Cluster& cluster, const ir::Operation* operation, const PlainCop
 }
 
 // What travels, for observers that draw it.
-void describe_copy(Context& c, const PlainCopy& x) {
+void describe_copy(Context& c, const PlainCopy& x, u32 ctas) {
   if (!c.grid->observer) return;
   const u64 global = x.to.space == Space::global ? x.to.address : x.from.space == Space::global ? x.from.address : 0;
   const Barrier& b = x.barrier;
-  c.grid->observer->transfer(x.id, {x.bytes, global, 0, {}, b.cta != nullptr, b.cta ? b.cta->index : 0, b.address});
+  c.grid->observer->transfer(x.id, {.bytes = x.bytes,
+                                    .global = global,
+                                    .signals = b.cta != nullptr,
+                                    .mbarrier_cta = b.cta ? b.cta->index : 0,
+                                    .mbarrier = b.address,
+                                    .ctas = ctas});
 }
 
-void issue_copy(Context& c, const Inst& i, int l, PlainCopy x) {
+// To one of `ctas` destinations.
+void issue_copy(Context& c, const Inst& i, int l, PlainCopy x, u32 ctas = 1) {
   x.id = x.group ? announce(c, i, l) : announce(c, i, l, x.barrier, x.before + x.bytes + x.after);
-  describe_copy(c, x);
+  describe_copy(c, x, ctas);
   const bool combines = i.operation->modifiers.combine != Combine::none;
   touch(c, i, l, x.id, range_of(x.from, x.bytes), AccessKind::read);
   touch(c, i, l, x.id, range_of(x.to, x.bytes), combines ? AccessKind::atomic : AccessKind::write);
@@ -125,7 +132,7 @@ void issue_multicast(Context& c, const Inst& i, int l, const PlainCopy& x) {
     PlainCopy one = x;
     one.to = {cta.shared.view(x.to.address), Space::shared_cta, &cta, x.to.address};
     one.barrier = {&cta, x.barrier.address};
-    issue_copy(c, i, l, one);
+    issue_copy(c, i, l, one, u32(std::popcount(mask)));
   }
 }
 

@@ -1,7 +1,9 @@
 // Copies of tensors. PTX ISA "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "cp.async.bulk.prefetch.tensor".
 
-#include "ptx/rules/tma.hpp"
+#include <bit>
+
 #include "ptx/isa/tensor_copy.hpp"
+#include "ptx/rules/tma.hpp"
 #include "sim/async/async.hpp"
 #include "sim/async/tma.hpp"
 #include "sim/core/atomics.hpp"
@@ -25,9 +27,9 @@ void touch_tensor(Context& c, const Inst& i, int lane, AsyncId id, const Box& bo
 }
 
 // What travels, for observers that draw it; a load signals an mbarrier, a store none.
-void describe_box(Context& c, AsyncId id, const Box& box, const Barrier* b) {
+void describe_box(Context& c, AsyncId id, const Box& box, const Barrier* b, u32 ctas = 1) {
   if (!c.grid->observer) return;
-  Transfer t{box.bytes(), box.map.address, int(box.map.rank), {}, b != nullptr, 0, 0, &box};
+  Transfer t{box.bytes(), box.map.address, int(box.map.rank), {}, b != nullptr, 0, 0, &box, ctas};
   for (std::size_t d = 0; d < t.at.size() && d < box.at.size(); ++d) t.at[d] = box.at[d];
   if (b) t.mbarrier_cta = b->cta->index, t.mbarrier = b->address;
   c.grid->observer->transfer(id, t);
@@ -59,10 +61,11 @@ Cta& signalled(Context& c, const Inst& i, Cta& destination, const Barrier& given
   return c.cluster->ctas[(destination.rank & ~1u) | (given.cta->rank & 1)];
 }
 
-void load_into(Context& c, const Inst& i, int lane, const Box& box, Cta& to, u32 shared, Barrier barrier) {
+// One of `ctas` destinations.
+void load_into(Context& c, const Inst& i, int lane, const Box& box, Cta& to, u32 shared, Barrier barrier, u32 ctas) {
   const u32 bytes = box.bytes();
   const AsyncId id = announce(c, i, lane, barrier, bytes);
-  describe_box(c, id, box, &barrier);
+  describe_box(c, id, box, &barrier, ctas);
   touch_tensor(c, i, lane, id, box, AccessKind::read);
   touch(c, i, lane, id, {Space::shared_cta, to.index, shared, box.shared_bytes(), 1}, AccessKind::write);
   c.grid->statistics.tma_bytes += bytes;
@@ -86,13 +89,14 @@ void tensor_load(Context& c, const Inst& i, Mask lanes) {
     const Barrier b =
         barrier_at(c, Space::shared_cluster, c.value(i, box_barrier, l) + c.value(i, box_offsets + 1, l), l);
     if (!(i.flags & flag_multicast_box)) {
-      load_into(c, i, l, box, *to.owner, u32(to.address), b);
+      load_into(c, i, l, box, *to.owner, u32(to.address), b, 1);
       continue;
     }
     const u32 mask = cta_mask(*i.operation, c.value(i, box_mask, l));
     check_cta_mask(c, mask);
     for (Cta& cta : c.cluster->ctas)
-      if (mask >> cta.rank & 1) load_into(c, i, l, box, cta, u32(to.address), {&signalled(c, i, cta, b), b.address});
+      if (mask >> cta.rank & 1)
+        load_into(c, i, l, box, cta, u32(to.address), {&signalled(c, i, cta, b), b.address}, u32(std::popcount(mask)));
   }
 }
 
