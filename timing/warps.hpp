@@ -77,7 +77,7 @@ class Warps {
   /// The warp that goes on before another issues that, if one does.
   Track* before(const Track&, const Next&, double now);
 
-  /// Null behind the last instruction.
+  /// Null after the last instruction.
   const ir::Operation* operation(std::uint32_t index) const;
   Cost cost(std::uint32_t operation) const { return operation < operations_ ? costs_[operation] : Cost{}; }
   /// Arithmetic, which no other warp can notice.

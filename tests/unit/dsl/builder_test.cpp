@@ -246,6 +246,15 @@ TEST_CASE("build refuses roles that take more registers than the CTA has at entr
   CHECK(build(std::integral_constant<int, 32>()) == "setmaxnreg-budget ");
 }
 
+// ptxas never gives a thread more than 255 registers, the hardware gives them in eights.
+TEST_CASE("build takes roles that ask for all 256 registers of a thread") {
+  KernelBuilder k("k", sm_90a, warps<8>);
+  k.minnctapersm(1);
+  k.role("first", warpgroup<0>, [](Warpgroup& g) { g.setmaxnreg_inc<256>(); });
+  k.role("second", warpgroup<1>, [](Warpgroup& g) { g.setmaxnreg_inc<256>(); });
+  CHECK(refused(k) == "");
+}
+
 TEST_CASE("build counts roles that ask for no registers with those at entry") {
   KernelBuilder k("k", sm_90a, warps<12>);
   k.minnctapersm(1);
