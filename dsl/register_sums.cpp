@@ -69,22 +69,31 @@ void RegisterSums::finish(Here at) {
   slot_->reset(g_.recorder(), at);
 }
 
+std::vector<Operand> RegisterSums::of_columns(int block, int first, int count, Here at) const {
+  g_.recorder().require(rules::tmem_range(first, count, mma_.N()), at);
+  const auto begin = sums_[std::size_t(block)].begin() + first / 8 * registers_of_eight;
+  return {begin, begin + count / 8 * registers_of_eight};
+}
+
 AnyRegisters RegisterSums::columns(int block, int first, int count, Here at) const {
   Recorder& r = g_.recorder();
-  r.require(rules::tmem_range(first, count, mma_.N()), at);
-  const auto begin = sums_[std::size_t(block)].begin() + first / 8 * registers_of_eight;
   const ElementType element = mma_.shape.d == ScalarType::s32 ? element_type<s32> : element_type<f32>;
-  return {r, element, {begin, begin + count / 8 * registers_of_eight}, LdState::ready};
+  std::vector<Operand> now;
+  for (const Operand& sum : of_columns(block, first, count, at)) {
+    now.push_back(r.fresh(mma_.shape.d));
+    r.emit("mov.b32", {now.back(), sum}, at);
+  }
+  return {r, element, std::move(now), LdState::ready};
 }
 
 void RegisterSums::add(const AnyRegisters& values, int block, int first, const Pred& more, Here at) {
   Recorder& r = g_.recorder();
-  const AnyRegisters sums = columns(block, first, values.count() * 2, at);
+  const std::vector<Operand> sums = of_columns(block, first, values.count() * 2, at);
   const bool words = mma_.shape.d == ScalarType::s32;
-  for (std::size_t i = 0; i < sums.operands().size(); ++i) {
+  for (std::size_t i = 0; i < sums.size(); ++i) {
     const Operand before = r.fresh(ScalarType::b32);
-    r.emit("selp.b32", {before, sums.operands()[i], Operand::number(0), use(r, more, at)}, at);
-    r.emit(words ? "add.s32" : "add.f32", {sums.operands()[i], before, values.operands()[i]}, at);
+    r.emit("selp.b32", {before, sums[i], Operand::number(0), use(r, more, at)}, at);
+    r.emit(words ? "add.s32" : "add.f32", {sums[i], before, values.operands()[i]}, at);
   }
 }
 

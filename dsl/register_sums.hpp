@@ -35,7 +35,8 @@ class RegisterSums {
   void commit(const Mbarrier& empty, Here at = {});
   /// Waits for all MMAs, gives the last slot back, and the sums may be read.
   void finish(Here at = {});
-  /// This lane's sums of `count` columns of a block, from a multiple of 8 on: elements of SumsFragment<count>.
+  /// This lane's sums of `count` columns of a block, from a multiple of 8 on: elements of SumsFragment<count>. They are
+  /// what the sums are now, whatever is multiplied later.
   AnyRegisters columns(int block, int first, int count, Here at = {}) const;
   /// Adds such values to them, or where `more` is false puts them in their place. PTX ISA "add".
   void add(const AnyRegisters& values, int block, int first, const Pred& more, Here at = {});
@@ -44,6 +45,8 @@ class RegisterSums {
   void store(const AnyShared& to, int block, int first, Here at = {});
 
  private:
+  std::vector<ir::Operand> of_columns(int block, int first, int count, Here at) const;
+
   Warpgroup g_;
   MmaSpec mma_;
   int first_block_, blocks_;

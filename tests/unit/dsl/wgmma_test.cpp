@@ -286,6 +286,33 @@ TEST_CASE("sums in registers: a tile of fewer rows than the MMA has columns is m
   CHECK(count(g.text(), "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16") == 2 * K / 16);
 }
 
+TEST_CASE("sums in registers: what was read of them stays what it was when they are multiplied again in the same scope") {
+  InRegisters g(sm_90a, cta_group_1, 128);
+  g.load();
+  for (const int which : {0, 1})
+    g.k.role("multiply" + std::to_string(which), which == 0 ? warpgroup<0> : warpgroup<1>, [&](Warpgroup& w) {
+      AnyRing own = g.in.by_mmas();
+      RegisterSums sums(w, g.mma, which, 1);
+      w.loop(6, [&](U32) {
+        const AnySlot slot = own.wait(w);
+        const auto multiplied = [&] {
+          sums.multiply(slot.tile(0, g.a_tile), slot.tile(1, g.b_tile), accumulate(false));
+          sums.finish();
+          return sums.columns(0, 0, 8).f32(0);
+        };
+        const F32 before = multiplied(), after = multiplied();
+        const auto give_back = [&] { sums.commit(slot.empty); };
+        w.when(before < after, give_back, give_back);
+      });
+      sums.finish();
+    });
+  // The sum is read twice by each warpgroup: once after each wait.
+  const std::string text = g.text();
+  const std::size_t sums = text.find('{', text.find("wgmma.mma_async")) + 1;
+  const std::string first = text.substr(sums, text.find(',', sums) - sums);
+  CHECK(count(text, ", " + first + ";") == 2);
+}
+
 TEST_CASE("sums in registers: of warpgroups that take runs of slots one gives each back, in a pair to both CTAs") {
   InRegisters one(sm_90a, cta_group_1, 128), pair(sm_90a, cta_group_2, 128);
   one.load(), one.multiply(true);
