@@ -7,6 +7,7 @@
 #include "dsl/ring_check.hpp"
 #include "dsl/tcgen05.hpp"
 #include "dsl/wgmma.hpp"
+#include "ptx/diag/error.hpp"
 #include "ptx/isa/launch_limits.hpp"
 #include "ptx/ops/features.hpp"
 #include "ptx/rules/execution.hpp"
@@ -105,6 +106,21 @@ Operand KernelBuilder::scalar_parameter(ParameterInfo p) {
   parameters_.push_back(std::move(p));
   const Operand value = rec_.pure(type, "ld.param." + std::string(isa::spelling(type)), {symbol}, nowhere);
   return pointer ? rec_.pure(ScalarType::b64, "cvta.to.global.u64", {value}, nowhere) : value;
+}
+
+ParameterTable KernelBuilder::table(const std::string& name, int rows, int row_bytes) {
+  constexpr int most = ParameterTable::most_bytes;
+  if (rows < 1 || row_bytes < 1 || row_bytes % isa::tensor_map_alignment != 0 || rows > most / row_bytes)
+    throw diag::InputError("table '" + name + "' has " + std::to_string(rows) + " rows of " +
+                           std::to_string(row_bytes) + " bytes: a row is a multiple of " +
+                           std::to_string(isa::tensor_map_alignment) + ", and parameters have " + std::to_string(most) +
+                           " bytes at most");
+  ParameterInfo p;
+  p.name = name;
+  p.type = ScalarType::b8;
+  p.table_bytes = std::uint32_t(rows * row_bytes);
+  parameters_.push_back(std::move(p));
+  return {rec_, parameter_symbol(name), row_bytes};
 }
 
 AnyPointer KernelBuilder::pointer(const std::string& name, ElementType element) {
@@ -312,6 +328,10 @@ ir::Function KernelBuilder::function() {
     if (p.is_tensor_map) {
       v.align = isa::tensor_map_alignment;
       v.dims.push_back(std::uint64_t(isa::tensor_map_bytes));
+    }
+    if (p.table_bytes > 0) {
+      v.align = isa::tensor_map_alignment;
+      v.dims.push_back(p.table_bytes);
     }
     f.parameters.push_back(std::move(v));
   }

@@ -13,6 +13,7 @@
 
 #include "dsl/accumulator_ring.hpp"
 #include "dsl/kernel.hpp"
+#include "dsl/parameter_table.hpp"
 #include "dsl/ring.hpp"
 #include "dsl/schedule.hpp"
 #include "dsl/storage.hpp"
@@ -113,6 +114,9 @@ class KernelBuilder : private Recording {
   U64 bare_map(const std::string& name, ScalarType type, int rank);
   /// A pointer to elements whose type is a value.
   AnyPointer pointer(const std::string& name, ElementType element);
+  /// Rows that a launch gives by value, in one launch::StructParam: so many of so many bytes each, a multiple of 64.
+  /// Throws diag::InputError for none, for other rows, and for more bytes than parameters may have.
+  ParameterTable table(const std::string& name, int rows, int row_bytes);
 
   /// A tile of its own in shared memory.
   template <class Tile>

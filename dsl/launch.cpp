@@ -50,7 +50,11 @@ std::optional<launch::Param> given(launch::Contract& c, const ParameterInfo& p, 
   }
   if (const auto* buffer = std::get_if<std::string>(&a.value); buffer && p.is_pointer)
     return {{launch::PointerParam{*buffer, 0, p.type}}};
-  if (const auto* number = std::get_if<std::uint64_t>(&a.value); number && !p.is_pointer && !p.is_tensor_map)
+  if (const auto* table = std::get_if<launch::StructParam>(&a.value);
+      table && p.table_bytes > 0 && table->size == p.table_bytes)
+    return {{*table}};
+  const bool is_number = !p.is_pointer && !p.is_tensor_map && p.table_bytes == 0;
+  if (const auto* number = std::get_if<std::uint64_t>(&a.value); number && is_number)
     return {{launch::ScalarParam{p.type, *number}}};
   return std::nullopt;
 }

@@ -122,7 +122,7 @@ launch::TensorMap tensor_map(const GlobalTensor& t) {
 
 /// A value given to a parameter by name.
 struct NamedArgument {
-  using Value = std::variant<GlobalTensor, launch::TensorMap, std::string, std::uint64_t>;
+  using Value = std::variant<GlobalTensor, launch::TensorMap, std::string, std::uint64_t, launch::StructParam>;
   std::string_view name;
   Value value;
 

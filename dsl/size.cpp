@@ -22,14 +22,22 @@ bool fits(const Strategy& strategy, const Sizes& sizes) {
 
 }  // namespace
 
+Size Size::list(std::vector<std::uint64_t> numbers) {
+  if (numbers.size() == 1) return numbers[0];
+  Size out;
+  out.list_ = std::move(numbers);
+  return out;
+}
+
 Size::operator std::uint64_t() const {
-  if (count_ != 1) throw diag::InternalError("'" + text(*this) + "' is used as one number");
+  if (is_list() || count_ != 1) throw diag::InternalError("'" + text(*this) + "' is used as one number");
   return extents_[0];
 }
 
 std::string text(const Size& size) {
   std::string out;
-  for (const std::uint64_t extent : size.extents()) out += (out.empty() ? "" : "x") + std::to_string(extent);
+  for (const std::uint64_t extent : size.extents())
+    out += (out.empty() ? "" : size.is_list() ? "," : "x") + std::to_string(extent);
   return out;
 }
 

@@ -14,26 +14,38 @@
 
 namespace kiln::dsl {
 
-/// What an option was given: a number, or extents such as 256x128x64; nothing, where it follows from other options.
+/// What an option was given: a number, extents such as 256x128x64, or a list such as 96,0,128; nothing, where it
+/// follows from other options.
 class Size {
  public:
   constexpr Size() = default;
   constexpr Size(std::uint64_t number) : extents_{number}, count_(1) {}
   constexpr Size(std::uint64_t m, std::uint64_t n, std::uint64_t k) : extents_{m, n, k}, count_(3) {}
 
-  constexpr bool is_given() const { return count_ > 0; }
-  constexpr std::span<const std::uint64_t> extents() const { return {extents_.data(), count_}; }
+  /// A number for each of several problems. A list of one is that number.
+  static Size list(std::vector<std::uint64_t> numbers);
+
+  constexpr bool is_given() const { return !extents().empty(); }
+  constexpr bool is_list() const { return !list_.empty(); }
+  /// The number, the extents, or the numbers of a list.
+  constexpr std::span<const std::uint64_t> extents() const {
+    if (is_list()) return list_;
+    return {extents_.data(), count_};
+  }
   /// Whether the same was given.
-  constexpr bool is(const Size& other) const { return count_ == other.count_ && extents_ == other.extents_; }
-  /// The number. Throws diag::InternalError for extents, and for nothing.
+  constexpr bool is(const Size& other) const {
+    return count_ == other.count_ && extents_ == other.extents_ && list_ == other.list_;
+  }
+  /// The number. Throws diag::InternalError for extents, for a list, and for nothing.
   operator std::uint64_t() const;
 
  private:
   std::array<std::uint64_t, 3> extents_{};
   std::size_t count_ = 0;
+  std::vector<std::uint64_t> list_{};  // two numbers or more, or none
 };
 
-/// "512", "256x128x64", "".
+/// "512", "256x128x64", "96,0,128", "".
 std::string text(const Size&);
 
 /// What the command offers as --name: a problem size, or a choice that specialises the kernel.
@@ -41,7 +53,7 @@ struct SizeOption {
   std::string_view name;  // "m"
   Size standard;          // the default; nothing: that of the strategy which the other options leave
   std::string_view help;
-  std::string_view form = "N";  // what is to be given, in the help: "N" or "MxNxK"
+  std::string_view form = "N";  // what is to be given, in the help: "N", "MxNxK", or "N,..." for a list
 };
 
 /// The sizes of one problem, by option name; every declared option with a value is there.

@@ -131,7 +131,8 @@ class Places {
       if (in_memory && written.empty() && !in_global) add(memory, bits);
       if (in_memory && !written.empty()) bits |= memory;
       const bool is_load = op.opcode == Opcode::ld || op.opcode == Opcode::ldu;
-      if (is_load && in_global && (bits & every_axis) != 0) bits |= from_memory;
+      const bool is_given = in_global || isa::is_parameter(op.modifiers.space());
+      if (is_load && is_given && (bits & every_axis) != 0) bits |= from_memory;
       for (const ir::RegisterId r : written) add(of_[r], bits);
     }
     return changed;

@@ -18,8 +18,8 @@ struct PlaceDependence {
   bool by_memory = false;      // among that by numbers that are loaded from another address in another cluster
 };
 
-/// The same for where a cluster stands: its coordinates in the grid, and what it loads from global memory at an address
-/// that depends on them. What an atomic operation returns is no such number: it depends on the clusters before.
+/// The same for where a cluster stands: its coordinates in the grid, and what it loads from global memory, or from the
+/// parameters, at an address that depends on them. What an atomic operation returns is no such number: it depends on the clusters before.
 PlaceDependence depends_on_place(const ir::Code&);
 
 }  // namespace kiln::timing

@@ -112,7 +112,9 @@ void find_unordered(const ir::Module& module, diag::Sink& sink, const launch::Co
         program = std::move(wider);
         explored = explore::explore(*program, deadline);
       }
-      if (!explored.incomplete.empty())
+      const auto chooses = [&](const ir::Operation* op) { return explore::chosen_map(known, *op) != nullptr; };
+      const auto& unknown = explored.unknown_copies;
+      if (!explored.incomplete.empty() || std::any_of(unknown.begin(), unknown.end(), chooses))
         if (auto by_place = explore::explore_places(*program, deadline)) explored = std::move(*by_place);
       explore::find_premises(*program, explored, deadline);
       if (!contract) explore::find_global_races(*program, explored);

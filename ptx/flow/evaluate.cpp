@@ -298,16 +298,19 @@ std::optional<TermId> Evaluator::bitwise(const ir::Operation& op, const ops::Alu
   return open ? std::nullopt : std::optional(out);
 }
 
-// Generic addresses of global memory are its addresses; those of shared memory are those of the window and where it
-// begins, which is unknown.
+// Generic addresses of global memory are its addresses; those of shared memory and of parameters are those of the
+// window and where it begins, which is unknown.
 std::optional<TermId> Evaluator::viewed(const ir::Operation& op, const ops::Alu& alu, OperandTerms& in) {
   if (op.opcode == Opcode::cvta && op.modifiers.space() == isa::Space::global && alu.a->kind != Kind::real)
     return in.term(alu.a, 64);
-  if (op.opcode != Opcode::cvta || !isa::is_shared(op.modifiers.space()) || alu.a->kind == Kind::real)
+  const bool of_parameter = isa::is_parameter(op.modifiers.space());
+  if (op.opcode != Opcode::cvta || !(isa::is_shared(op.modifiers.space()) || of_parameter) || alu.a->kind == Kind::real)
     return std::nullopt;
-  const TermId address = in.term(alu.a, 64);
-  return op.modifiers.to ? terms_.subtract(address, shared_window()) : terms_.add(address, shared_window());
+  const TermId address = in.term(alu.a, 64), window = of_parameter ? parameter_window() : shared_window();
+  return op.modifiers.to ? terms_.subtract(address, window) : terms_.add(address, window);
 }
+
+TermId Evaluator::parameter_window() { return terms_.atom(name("parameter window"), {}, 64, Bits::unknown()); }
 
 TermId Evaluator::shared_window() {
   return terms_.atom(name("shared window"), {}, 64, Bits{shared_window_alignment - 1, 0});

@@ -42,6 +42,8 @@ class Evaluator {
   TermId choice(TermId predicate, TermId a, TermId b, int width);
   /// What generic addresses of shared memory have more than the addresses themselves.
   TermId shared_window();
+  /// The same of parameters.
+  TermId parameter_window();
   /// A name for atoms, the same for equal text.
   std::uint64_t name(const std::string& text);
   /// What a term is made of in the end: atoms that nothing here has made of others (parameters, words out of memory,

@@ -40,6 +40,9 @@ constexpr std::uint32_t registers_for_the_rest(std::uint32_t threads, std::uint3
   return (registers_to_share(1, threads) * threads - some * each) / (threads - some) / step * step;
 }
 
+/// Bytes of a kernel's parameters, of sm_70 and later. Measured with ptxas 13.0.
+inline constexpr int max_parameter_bytes = 32764;
+
 /// Threads, CTAs and bytes of shared memory of an SM; each CTA takes a KiB besides its own.
 constexpr std::uint32_t sm_threads(Target t) { return t.sm == 100 || t.sm == 103 || t.sm == 90 ? 2048 : 1536; }
 constexpr std::uint32_t sm_ctas(Target t) { return t.sm == 100 || t.sm == 103 || t.sm == 90 ? 32 : 24; }

@@ -15,6 +15,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "dsl/entry.hpp"
 #include "emit/emit.hpp"
@@ -47,8 +48,14 @@ struct Problem {
   launch::Contract contract;
 };
 
-// A number, or extents in a list.
+// A number, extents in a list, or a string of numbers, one for each of several problems.
 dsl::Size size(const Json& value) {
+  if (value.is_string()) {
+    std::istringstream text(value.get<std::string>());
+    std::vector<std::uint64_t> numbers;
+    for (std::string number; std::getline(text, number, ',');) numbers.push_back(std::stoull(number));
+    return dsl::Size::list(std::move(numbers));
+  }
   if (!value.is_array()) return value.get<std::uint64_t>();
   const auto extents = value.get<std::array<std::uint64_t, 3>>();
   return {extents[0], extents[1], extents[2]};

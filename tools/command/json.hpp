@@ -20,7 +20,7 @@ std::string summary_json(const RunFacts&, const harness::RunReport&);
 /// Every figure of a timed run, null unless the run was timed.
 nlohmann::ordered_json timing_json(const harness::RunReport&);
 
-/// A number, "128x256x64", or null where nothing is given.
+/// A number, "128x256x64", "96,0,128", or null where nothing is given.
 inline nlohmann::ordered_json size_json(const dsl::Size& size) {
   if (!size.is_given()) return nullptr;
   if (size.extents().size() == 1) return size.extents()[0];

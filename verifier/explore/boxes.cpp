@@ -109,11 +109,21 @@ std::optional<Box> box_of(const Facts& facts, const GivenMaps& maps, const std::
   if (!from.is(flow::Origin::Base::symbol) || !from.exact()) return std::nullopt;
   const ir::Symbol& symbol = facts.code.symbols[from.id];
   if (!symbol.is_parameter || symbol.parameter_index < 0) return std::nullopt;
-  const auto parameter = std::size_t(symbol.parameter_index);
-  if (parameter >= maps.size()) return std::nullopt;
-  const auto map = maps[parameter].find(u32(from.offset()));
-  if (map == maps[parameter].end()) return std::nullopt;
+  return box_of(maps, {u32(symbol.parameter_index), u32(from.offset())}, op);
+}
+
+std::optional<Box> box_of(const GivenMaps& maps, const ParameterPlace& at, const ir::Operation& op) {
+  if (at.parameter >= maps.size()) return std::nullopt;
+  const auto map = maps[at.parameter].find(at.offset);
+  if (map == maps[at.parameter].end()) return std::nullopt;
   return box_of(map->second, op.modifiers.tensor_mode, isa::dimensions(op.modifiers.dims));
+}
+
+const ir::Argument* chosen_map(const Facts& facts, const ir::Operation& op) {
+  const auto copy = ops::as<ops::TensorCopy>(op);
+  if (!copy || may_be_made(facts, copy->tensor) || facts.origins.of(copy->tensor).exact()) return nullptr;
+  const ir::Argument& tensor = copy->tensor;
+  return tensor.kind == ir::Argument::Kind::address ? &facts.code.components(tensor)[0] : &tensor;
 }
 
 }  // namespace kiln::verifier::explore

@@ -16,6 +16,11 @@ namespace kiln::verifier::explore {
 /// Tensor maps by parameter and the byte within it.
 using GivenMaps = std::vector<std::map<std::uint32_t, launch::TensorMap>>;
 
+/// A byte of a parameter, by the parameter's number.
+struct ParameterPlace {
+  std::uint32_t parameter = 0, offset = 0;
+};
+
 /// The box of a tensor copy.
 struct Box {
   tile::Tile layout{};             // as if it were copied to address 0
@@ -38,5 +43,11 @@ std::optional<launch::TensorMap> made_map(const ir::Code&);
 /// the launch gives nor a map that the kernel makes (`made`).
 std::optional<Box> box_of(const Facts&, const GivenMaps&, const std::optional<launch::TensorMap>& made,
                           const ir::Operation&, const ir::Argument& tensor);
+/// The same of a map that lies there.
+std::optional<Box> box_of(const GivenMaps&, const ParameterPlace&, const ir::Operation&);
+
+/// The address of a tensor copy's map, where it lies in a parameter at an offset that the kernel computes: it chooses
+/// among the maps of a launch. Else null.
+const ir::Argument* chosen_map(const Facts&, const ir::Operation&);
 
 }  // namespace kiln::verifier::explore

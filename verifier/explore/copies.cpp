@@ -24,7 +24,9 @@ Copies::Extent Copies::extent(const Turn& t, int lane) {
   if (!tensor)
     return {{},
             std::uint32_t(values_.number(t, ops::roles<ops::BulkCopy>(t.op).bytes, lane, 32, "the size of a copy"))};
-  const auto box = box_of(program_.facts, program_.shape.maps, program_.made_map, t.op, tensor->tensor);
+  auto box = box_of(program_.facts, program_.shape.maps, program_.made_map, t.op, tensor->tensor);
+  if (const ir::Argument* map = program_.shape.place ? chosen_map(program_.facts, t.op) : nullptr)
+    if (const auto at = values_.parameter_place(t, *map, lane)) box = box_of(program_.shape.maps, *at, t.op);
   if (box) return {box, box->shared_bytes};
   if (std::find(unknown_.begin(), unknown_.end(), &t.op) == unknown_.end()) unknown_.push_back(&t.op);
   return {{}, Memory::looked_at, false};

@@ -10,8 +10,10 @@ namespace {
 
 using ClusterPlace = std::array<std::uint32_t, 3>;
 
-// Some load finds a word that the launch says.
+// Some load finds a word that the launch says, or some copy chooses among its maps.
 bool finds_words(const Program& program) {
+  for (const ir::Operation& op : program.code.operations)
+    if (chosen_map(program.facts, op)) return program.shape.is_of_launch;
   const auto& all = program.shape.content;
   if (std::all_of(all.begin(), all.end(), [](const auto& pointers) { return pointers.empty(); })) return false;
   for (std::uint32_t i = 0; i < program.code.operations.size(); ++i)
@@ -54,7 +56,9 @@ std::optional<Explored> explore_places(const Program& program, Deadline deadline
         all.states += e.states, all.steps += e.steps;
         all.followed.resize(e.followed.size());
         for (std::size_t i = 0; i < e.followed.size(); ++i) all.followed[i] = all.followed[i] || e.followed[i];
-        all.unknown_copies = std::move(e.unknown_copies);
+        for (const ir::Operation* op : e.unknown_copies)
+          if (std::find(all.unknown_copies.begin(), all.unknown_copies.end(), op) == all.unknown_copies.end())
+            all.unknown_copies.push_back(op);
         if (!e.deadlock) continue;
         all.deadlock = e.deadlock, all.last = std::move(e.last), all.roots = std::move(e.roots);
         all.example = text(place, e.example);

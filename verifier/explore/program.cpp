@@ -140,6 +140,8 @@ Program::Program(const Facts& f, const Shape& given)
 flow::Demands Program::demanded() const {
   return {code, facts.cfg, facts.definitions, facts.known, [this](const ir::Operation& op, flow::Demands::Wanted& out) {
             add_roots(op, words(code.index(op)), out);
+            // Elsewhere it would tell states apart that are alike.
+            if (const ir::Argument* map = shape.place ? chosen_map(facts, op) : nullptr) out.arguments.push_back(map);
             if (deciding_.contains(code.index(op))) out.registers.push_back(*op.guard);
           }};
 }

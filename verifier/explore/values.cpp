@@ -187,6 +187,14 @@ std::uint64_t Values::number(const Turn& t, const ir::Argument& a, int lane, int
   throw Unfollowed{std::string(what) + " is not known: " + evaluator_.text(word), &t.op};
 }
 
+std::optional<ParameterPlace> Values::parameter_place(const Turn& t, const ir::Argument& a, int lane) {
+  const TermId address = terms_.subtract(read(t, a, lane, 64), evaluator_.parameter_window());
+  const Assumptions::Word at = assumptions_.word(address);
+  const auto found = parameters_.find(at.base);
+  if (found == parameters_.end() || at.negated || at.cleared) return std::nullopt;
+  return ParameterPlace{found->second, std::uint32_t(at.offset)};
+}
+
 void Values::write(Turn& t, std::size_t result, const LaneTerms& lanes) {
   const auto written = program_.facts.definitions.written(t.at);
   const std::uint32_t slot = program_.slot(written[result]);

@@ -29,6 +29,9 @@ class Values {
   std::uint64_t number(const Turn& t, const ir::Argument& a, int width, const char* what) {
     return number(t, a, t.leader(), width, what);
   }
+  /// Where a generic address of a parameter points: the parameter's number and the byte in it. Nothing where that is
+  /// not known.
+  std::optional<ParameterPlace> parameter_place(const Turn&, const ir::Argument&, int lane);
   /// The lanes that execute have these words for a result of their operation.
   void write(Turn&, std::size_t result, const LaneTerms&);
   /// Executes an operation of the slice that makes words.

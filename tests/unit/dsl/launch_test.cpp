@@ -55,4 +55,50 @@ TEST_CASE("a kernel's parameters are declared in the order of the list, with the
   CHECK(k.parameters[2].is_pointer);
 }
 
+namespace {
+
+constexpr int row_bytes = 192, rows = 3;
+
+// Writes the number in a row of the table, which the CTA chooses, to where the row says.
+Kernel chooser() {
+  KernelBuilder k("k", sm_100a, warps<1>);
+  const ParameterTable table = k.table("table", rows, row_bytes);
+  k.role("write", warp<0>.elect(), [&](Thread t) {
+    const ParameterRow row = table.row(k.ctaid.x);
+    t.st_global(row.pointer<u32>(136).at(0), row.u32(128) + table.row(2).u32(128));
+  });
+  return k.build();
+}
+
+launch::StructParam table_of(std::uint32_t bytes) {
+  launch::StructParam table;
+  table.size = bytes;
+  return table;
+}
+
+}  // namespace
+
+TEST_CASE("a table is one parameter, of all its rows, and a launch gives it as a struct") {
+  const Kernel k = chooser();
+  REQUIRE(k.parameters.size() == 1);
+  CHECK(k.parameters[0].table_bytes == rows * row_bytes);
+  launch::Contract c;
+  launch_kernel(c, k, {1, 1, 1}, {{"table", table_of(rows * row_bytes)}});
+  CHECK(std::get<launch::StructParam>(c.launches[0].params[0].value).size == rows * row_bytes);
+  CHECK_THROWS_AS(launch_kernel(c, k, {1, 1, 1}, {{"table", table_of(row_bytes)}}), diag::Rejected);
+  CHECK_THROWS_AS(launch_kernel(c, k, {1, 1, 1}, {{"table", std::uint64_t{1}}}), diag::Rejected);
+  CHECK_THROWS_AS(
+      launch_kernel(c, kernel(), {1, 1, 1}, {{"A", table_of(0)}, {"n", std::uint64_t{7}}, {"D", std::string("out")}}),
+      diag::Rejected);
+}
+
+TEST_CASE("a table has rows of whole 64 bytes, and no more than parameters may have") {
+  KernelBuilder k("k", sm_100a, warps<1>);
+  CHECK_THROWS_AS(k.table("t", 0, 64), diag::InputError);
+  CHECK_THROWS_AS(k.table("t", 1, 0), diag::InputError);
+  CHECK_THROWS_AS(k.table("t", 1, 96), diag::InputError);
+  CHECK_THROWS_AS(k.table("t", 512, 64), diag::InputError);
+  CHECK_NOTHROW(k.table("t", 511, 64));
+}
+
 }  // namespace dsl_launch

@@ -46,4 +46,17 @@ TEST_CASE("a size is a number, extents or nothing, and only a number is used as 
   CHECK_THROWS_AS((void)static_cast<std::uint64_t>(Size()), diag::InternalError);
 }
 
+TEST_CASE("a list has a number for each of several problems, and one of them alone is a number") {
+  const Size list = Size::list({96, 0, 128});
+  CHECK(list.is_list());
+  CHECK(text(list) == "96,0,128");
+  CHECK(list.extents().size() == 3);
+  CHECK(list.is(Size::list({96, 0, 128})));
+  CHECK_FALSE(list.is(Size(96, 0, 128)));
+  CHECK_FALSE(list.is(Size::list({96, 0})));
+  CHECK_THROWS_AS((void)static_cast<std::uint64_t>(list), diag::InternalError);
+  CHECK(Size::list({7}).is(Size(7)));
+  CHECK_FALSE(Size::list({}).is_given());
+}
+
 }  // namespace dsl_size

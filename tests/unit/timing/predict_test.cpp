@@ -271,6 +271,8 @@ TEST_CASE("a branch depends on memory where it asks for a number that each clust
       by_memory(".shared .align 4 .b32 word; ld.global.u32 %r4, [%rd1]; st.shared.u32 [word], %r4; "
                 "ld.shared.u32 %r3, [word];"));
   CHECK_FALSE(by_memory("ld.global.u32 %r3, [%out];"));  // the same for all of them
+  CHECK(by_memory("mul.lo.u32 %r4, %r1, 4; ld.param.u32 %r3, [%r4];"));  // a table by value, of which each has a row
+  CHECK_FALSE(by_memory("ld.param.u32 %r3, [out];"));
   CHECK_FALSE(by_memory("add.u32 %r3, %r1, %r2;"));
   CHECK_FALSE(by_memory("atom.global.add.u32 %r3, [%rd1], 1;"));
   CHECK_FALSE(places("ld.global.u32 %r3, [%rd1]; st.global.u32 [%rd1], %r3;").by_memory);

@@ -25,8 +25,23 @@ std::uint64_t whole_number(const std::string& text, const std::string& what) {
   return value;
 }
 
+namespace {
+
+dsl::Size list(const std::string& text, const std::string& what) {
+  std::vector<std::uint64_t> numbers;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    numbers.push_back(whole_number(text.substr(begin, end - begin), what));
+    begin = end + 1;
+  }
+  return dsl::Size::list(std::move(numbers));
+}
+
+}  // namespace
+
 dsl::Size size(const std::string& text, const dsl::SizeOption& option) {
   const std::string what = "--" + std::string(option.name);
+  if (option.form.find(',') != std::string_view::npos) return list(text, what);
   if (option.form.find('x') == std::string_view::npos) return whole_number(text, what);
   const std::size_t first = text.find('x'), second = first == std::string::npos ? first : text.find('x', first + 1);
   if (second == std::string::npos)
