@@ -45,6 +45,26 @@ TEST_CASE("groups may have room of their own: what follows their rows is in no l
   CHECK(list == std::vector<double>{0, 130, 0, 128, 2, 0, 2000, 7, 2});
 }
 
+TEST_CASE("rows of tiles with few rows are spread over a band's places, those that are 4 apart together") {
+  using kiln::kernels::Rests;
+  // Two bands of eight: a group of five rows of tiles and three small groups, twice. In order the small ones stand last.
+  const auto groups = after_another({960, 20, 20, 20, 960, 20, 20, 20});
+  const std::vector<double> in_order = words(group_list(groups, 192), 1);
+  const std::vector<double> spread = words(group_list(groups, 192, Rests::spread), 1);
+  const auto work = [](const std::vector<double>& rows, std::size_t place) {
+    double sum = 0;
+    for (std::size_t i = place; i < rows.size(); i += 4) sum += rows[i] > 128 ? 3 : rows[i] > 64 ? 2 : 1;
+    return sum;
+  };
+  REQUIRE(spread.size() == 16);
+  CHECK(work(in_order, 0) == 12);  // of 36, a quarter is 9
+  CHECK(work(in_order, 3) == 8);
+  for (std::size_t place = 0; place < 4; ++place) {
+    CHECK(work(spread, place) >= 8);
+    CHECK(work(spread, place) <= 10);
+  }
+}
+
 TEST_CASE("no rows, no list") {
   CHECK(group_list({}, 128).empty());
   CHECK(group_list(after_another({0, 0}), 128).empty());
