@@ -25,13 +25,14 @@ bool fits(const Strategy& strategy, const Sizes& sizes) {
 Size Size::list(std::vector<std::uint64_t> numbers) {
   if (numbers.size() == 1) return numbers[0];
   Size out;
-  out.list_ = std::move(numbers);
+  out.is_list_ = !numbers.empty();
+  out.numbers_ = std::move(numbers);
   return out;
 }
 
 Size::operator std::uint64_t() const {
-  if (is_list() || count_ != 1) throw diag::InternalError("'" + text(*this) + "' is used as one number");
-  return extents_[0];
+  if (extents().size() != 1) throw diag::InternalError("'" + text(*this) + "' is used as one number");
+  return extents()[0];
 }
 
 std::string text(const Size& size) {

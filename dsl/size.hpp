@@ -9,40 +9,61 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace kiln::dsl {
 
-/// What an option was given: a number, extents such as 256x128x64, or a list such as 96,0,128; nothing, where it
-/// follows from other options.
-class Size {
+/// A number, extents such as 256x128x64, or a list such as 96,0,128; or nothing: the default of an option, which may be
+/// a constant.
+class StandardSize {
  public:
-  constexpr Size() = default;
-  constexpr Size(std::uint64_t number) : extents_{number}, count_(1) {}
-  constexpr Size(std::uint64_t m, std::uint64_t n, std::uint64_t k) : extents_{m, n, k}, count_(3) {}
+  constexpr StandardSize() = default;
+  constexpr StandardSize(std::uint64_t number) : extents_{number}, count_(1) {}
+  constexpr StandardSize(std::uint64_t m, std::uint64_t n, std::uint64_t k) : extents_{m, n, k}, count_(3) {}
+  /// A list of two numbers or more, which must live as long.
+  template <std::size_t n>
+  constexpr StandardSize(const std::array<std::uint64_t, n>& list) : list_(list) {}
 
-  /// A number for each of several problems. A list of one is that number.
-  static Size list(std::vector<std::uint64_t> numbers);
-
-  constexpr bool is_given() const { return !extents().empty(); }
+  constexpr bool is_given() const { return count_ > 0 || is_list(); }
   constexpr bool is_list() const { return !list_.empty(); }
   /// The number, the extents, or the numbers of a list.
   constexpr std::span<const std::uint64_t> extents() const {
     if (is_list()) return list_;
     return {extents_.data(), count_};
   }
-  /// Whether the same was given.
-  constexpr bool is(const Size& other) const {
-    return count_ == other.count_ && extents_ == other.extents_ && list_ == other.list_;
-  }
-  /// The number. Throws diag::InternalError for extents, for a list, and for nothing.
-  operator std::uint64_t() const;
 
  private:
   std::array<std::uint64_t, 3> extents_{};
   std::size_t count_ = 0;
-  std::vector<std::uint64_t> list_{};  // two numbers or more, or none
+  std::span<const std::uint64_t> list_{};
+};
+
+/// What an option was given: a number, extents such as 256x128x64, or a list such as 96,0,128; nothing, where it
+/// follows from other options.
+class Size {
+ public:
+  Size() = default;
+  Size(const StandardSize& s) : numbers_(s.extents().begin(), s.extents().end()), is_list_(s.is_list()) {}
+  Size(std::uint64_t number) : numbers_{number} {}
+  Size(std::uint64_t m, std::uint64_t n, std::uint64_t k) : numbers_{m, n, k} {}
+
+  /// A number for each of several problems. A list of one is that number.
+  static Size list(std::vector<std::uint64_t> numbers);
+
+  bool is_given() const { return !numbers_.empty(); }
+  bool is_list() const { return is_list_; }
+  /// The number, the extents, or the numbers of a list.
+  std::span<const std::uint64_t> extents() const { return numbers_; }
+  /// Whether the same was given.
+  bool is(const Size& other) const { return numbers_ == other.numbers_ && is_list_ == other.is_list_; }
+  /// The number. Throws diag::InternalError for extents, for a list, and for nothing.
+  operator std::uint64_t() const;
+
+ private:
+  std::vector<std::uint64_t> numbers_{};
+  bool is_list_ = false;
 };
 
 /// "512", "256x128x64", "96,0,128", "".
@@ -51,10 +72,13 @@ std::string text(const Size&);
 /// What the command offers as --name: a problem size, or a choice that specialises the kernel.
 struct SizeOption {
   std::string_view name;  // "m"
-  Size standard;          // the default; nothing: that of the strategy which the other options leave
+  StandardSize standard;  // the default; nothing: that of the strategy which the other options leave
   std::string_view help;
   std::string_view form = "N";  // what is to be given, in the help: "N", "MxNxK", or "N,..." for a list
 };
+
+// Kernels have arrays of them as constants. g++ with sanitizers takes no constant whose destructor does something.
+static_assert(std::is_trivially_destructible_v<SizeOption>);
 
 /// The sizes of one problem, by option name; every declared option with a value is there.
 using Sizes = std::map<std::string, Size, std::less<>>;

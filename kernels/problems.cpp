@@ -235,11 +235,13 @@ launch::Contract problems_problem(const Kernel& kernel, const Sizes& sizes) {
   return c;
 }
 
+constexpr std::array<std::uint64_t, 4> standard_m{96, 128, 0, 200}, standard_n{128, 256, 128, 136},
+    standard_k{128, 512, 64, 288};
+
 std::array<SizeOption, 4> options(std::string_view k_help) {
-  return {
-      SizeOption{"m", Size::list({96, 128, 0, 200}), "rows of A and D of each group, or one number for all", "N,..."},
-      SizeOption{"n", Size::list({128, 256, 128, 136}), "rows of B, columns of D; multiples of 8", "N,..."},
-      SizeOption{"k", Size::list({128, 512, 64, 288}), k_help, "N,..."}, persistent_options()[3]};
+  return {SizeOption{"m", standard_m, "rows of A and D of each group, or one number for all", "N,..."},
+          SizeOption{"n", standard_n, "rows of B, columns of D; multiples of 8", "N,..."},
+          SizeOption{"k", standard_k, k_help, "N,..."}, persistent_options()[3]};
 }
 
 }  // namespace
