@@ -165,7 +165,8 @@ std::vector<Feature> fence_features(const ir::Operation& op) {
 
 std::vector<Feature> tensormap_features(const ir::Operation& op) {
   if (has(op.modifiers, "swizzle_atomicity")) return {Feature::swizzle_atomicity};
-  const ir::Argument& value = roles<TensorMapEdit>(op).value;
+  const auto edit = roles<TensorMapEdit>(op);  // g++ 13 warns of a reference out of a temporary
+  const ir::Argument& value = edit.value;
   if (has(op.modifiers, "elemtype") && value.kind == ir::Argument::Kind::immediate && value.value > 12)
     return {Feature::packed_elemtype};
   if (has(op.modifiers, "swizzle_mode") && value.kind == ir::Argument::Kind::immediate && value.value == 4)
