@@ -31,8 +31,8 @@ Size Size::list(std::vector<std::uint64_t> numbers) {
 }
 
 Size::operator std::uint64_t() const {
-  if (extents().size() != 1) throw diag::InternalError("'" + text(*this) + "' is used as one number");
-  return extents()[0];
+  if (numbers_.size() != 1) throw diag::InternalError("'" + text(*this) + "' is used as one number");
+  return numbers_[0];
 }
 
 std::string text(const Size& size) {

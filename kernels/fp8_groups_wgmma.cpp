@@ -7,6 +7,7 @@
 
 #include <array>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "kernels/fp8_scales.hpp"
@@ -93,7 +94,7 @@ Kernel build(const char* name, Target target) {
       tiles.each(g, [&](const ListedTile& tile) {
         const U32 of_tile = which * DTile::rows + (g.row() / 32) * isa::wgmma_warp_rows + Sums::row(g.lane(), 0);
         auto sums = g.vars<Sums::elements>(0.0f);
-        auto at = g.var(0u);  // where the next slot begins
+        auto at = g.var(0u);  // where the next slot begins; its parts lie one after the other
         const auto take = [&](const AnySlot& slot) {
           at = slot.part(a);
           products.commit(slot.empty);
@@ -153,14 +154,9 @@ Kernel build(const char* name, Target target) {
       });
       g.elect([&](Thread t) { t.wait_stores_read(0); });  // shared memory outlives the copies that read it
     };
-    if (which == 0)
-      gemm.role("multiply_0", warpgroup<0>, multiply);
-    else if (which == 1)
-      gemm.role("multiply_1", warpgroup<1>, multiply);
-    else
-      gemm.role("multiply_2", warpgroup<2>, multiply);
+    gemm.role("multiply_" + std::to_string(which), WholeWarpgroup{which}, multiply);
   }
-  gemm.role("load", warpgroup<3>, [&](Warpgroup& g) {
+  gemm.role("load", WholeWarpgroup{warpgroups}, [&](Warpgroup& g) {
     g.setmaxnreg_dec<few_registers>();
     g.elect([&](Thread t) {
       // With the rows of A of so many warpgroups.

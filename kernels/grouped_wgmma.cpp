@@ -8,6 +8,8 @@
 // blocks that lie in their group by TMA, the last one of a group row by row.
 #include "kernels/by_hand.hpp"
 
+#include <string>
+
 #include "kernels/group_list.hpp"
 #include "kernels/register_block.hpp"
 
@@ -67,8 +69,7 @@ Kernel listed(const char* name, Target target) {
           });
       g.elect([&](Thread t) { t.wait_stores_read(0); });  // shared memory outlives the copies that read it
     };
-    if (which == 0) gemm.role("multiply_0", warpgroup<0>, multiply);
-    else gemm.role("multiply_1", warpgroup<1>, multiply);
+    gemm.role("multiply_" + std::to_string(which), WholeWarpgroup{which}, multiply);
   }
   gemm.role("load", warp<8>.elect(), [&](Thread t) {
     const auto work = [&](const ListedTile& tile, const U32& column, const std::vector<int>& parts) {

@@ -19,7 +19,8 @@ struct PlaceDependence {
 };
 
 /// The same for where a cluster stands: its coordinates in the grid, and what it loads from global memory, or from the
-/// parameters, at an address that depends on them. What an atomic operation returns is no such number: it depends on the clusters before.
+/// parameters, at an address that depends on them. What an atomic operation returns is no such number: it depends on
+/// the clusters before.
 PlaceDependence depends_on_place(const ir::Code&);
 
 }  // namespace kiln::timing

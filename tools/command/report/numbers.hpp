@@ -11,7 +11,8 @@ namespace kiln::command {
 /// A whole number, decimal or 0x..., underscores allowed. Throws InputError "what: must be a whole number; got X".
 std::uint64_t whole_number(const std::string& text, const std::string& what);
 
-/// What an option takes: a whole number, or for the form "MxNxK" three of them. Throws InputError as above.
+/// What an option takes: a whole number, for the form "MxNxK" three of them, and for "N,..." one or more. Throws
+/// InputError as above.
 dsl::Size size(const std::string& text, const dsl::SizeOption& option);
 
 /// A number of seconds above 0.
