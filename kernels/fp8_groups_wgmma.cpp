@@ -1,8 +1,9 @@
 // Groups of rows in e4m3 on sm_90a, with an f32 for 128 elements of a row of A and one for 128 x 128 elements of B.
 // Three warpgroups multiply 64 rows of a tile each, 128 elements along K at a time, and add what they get to sums of
 // their own, scaled, while the others' products are made. Of A the rows of warpgroups that have some are copied, so a
-// small group costs little. Scales come by TMA too: loads of each lane of its own rows would hold up the warpgroups
-// (docs/hopper.md). Rows of tiles are those of a list (group_list.hpp).
+// small group costs little. Copies decide (docs/hopper.md): B, which comes from HBM, is asked for before A, which is in
+// L2, and a full tile's rows of A are one box. Scales come by TMA too: loads of each lane of its own rows would hold up
+// the warpgroups. Rows of tiles are those of a list (group_list.hpp).
 #include "kernels/by_hand.hpp"
 
 #include <array>
@@ -30,6 +31,7 @@ constexpr int scales_of_a = 0, scales_of_b = 1;  // places in a slot of theirs
 constexpr int many_registers = 160, few_registers = 32;
 
 using ATile = SharedTile<e4m3, isa::wgmma_m, K, K_major, swizzle_128B>;  // a warpgroup's
+using AllOfA = SharedTile<e4m3, M, K, K_major, swizzle_128B>;            // those of all warpgroups, one after the other
 using BTile = SharedTile<e4m3, N, K, K_major, swizzle_128B>;
 using AScales = SharedTile<f32, M, scales_together, K_major, swizzle_32B>;
 using BScales = SharedTile<f32, 8, scales_together, K_major, packed>;  // its first row is the tile's
@@ -41,10 +43,11 @@ constexpr int row_of(int i) { return Sums::at(0, i).row / 8; }  // of the lane's
 
 constexpr MmaSpec mma = register_mma(kind_f8f6f4, ScalarType::e4m3, 2 * isa::wgmma_m, N);  // its first 64 rows
 
-constexpr auto parameter_list = parameters(
-    "A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<TensorMapHandle<e4m3, 3>>(), "SFA"_arg.is<TensorMap<AScales>>(),
-    "SFB"_arg.is<TensorMap<BScales>>(), "D"_arg.is<TensorMap<DTile>>(), "rows"_arg.is<Pointer<bf16>>(),
-    "tiles"_arg.is<Pointer<u32>>(), "count"_arg.is<Pointer<u32>>(), "n"_arg.is<u32>(), "k_blocks"_arg.is<u32>());
+constexpr auto parameter_list = parameters("A"_arg.is<TensorMap<ATile>>(), "all_of_A"_arg.is<TensorMap<AllOfA>>(),
+                                           "B"_arg.is<TensorMapHandle<e4m3, 3>>(), "SFA"_arg.is<TensorMap<AScales>>(),
+                                           "SFB"_arg.is<TensorMap<BScales>>(), "D"_arg.is<TensorMap<DTile>>(),
+                                           "rows"_arg.is<Pointer<bf16>>(), "tiles"_arg.is<Pointer<u32>>(),
+                                           "count"_arg.is<Pointer<u32>>(), "n"_arg.is<u32>(), "k_blocks"_arg.is<u32>());
 
 // The scales of a slot that a lane needs. Rows of A's lie swizzled, so that eight lanes with a row each meet no bank
 // twice.
@@ -173,10 +176,13 @@ Kernel build(const char* name, Target target) {
           t.loop(min(k_blocks - before, scales_together), [&](const U32& block) {
             const U32 k = (before + block) * K;
             const AnySlot slot = in.acquire(t, places);
-            for (int i = 0; i < with_rows; ++i)
-              t.tma_load(slot.tile(a + i, ATile::shape), given["A"_arg].at(tile.first + i * ATile::rows, k).any(),
-                         slot.full);
             t.tma_load(BTile::shape.part(), slot.part(b), given["B"_arg].at(k, tile.column * N, tile.group), slot.full);
+            if (with_rows == warpgroups)
+              t.tma_load(slot.tile(a, AllOfA::shape), given["all_of_A"_arg].at(tile.first, k).any(), slot.full);
+            else
+              for (int i = 0; i < with_rows; ++i)
+                t.tma_load(slot.tile(a + i, ATile::shape), given["A"_arg].at(tile.first + i * ATile::rows, k).any(),
+                           slot.full);
           });
         });
       };
@@ -197,7 +203,7 @@ void launch_list(launch::Contract& c, const Kernel& kernel, const Sizes& sizes, 
                  std::uint64_t groups, std::uint64_t rows, std::uint64_t row_tiles) {
   c.expectations.front().width = kernel.sum_width;
   launch_kernel(c, kernel, parameter_list, persistent_grid(sizes, row_tiles * pieces(s.n, N), 1),
-                "A"_arg = GlobalTensor{"A", rows, s.k},
+                "A"_arg = GlobalTensor{"A", rows, s.k}, "all_of_A"_arg = GlobalTensor{"A", rows, s.k},
                 "B"_arg = batched_map(tensor_map<BTile>({"B", s.n, s.k}), groups),
                 "SFA"_arg = GlobalTensor{"SFA", rows, scale_pitch(s.k)},
                 "SFB"_arg = GlobalTensor{"SFB", groups * pieces(s.n, N), scale_pitch(s.k)},
