@@ -110,7 +110,19 @@ class Pricing {
  private:
   float f(FactId id) const { return float(chip_[id]); }
 
+  // A value that gets another name, or a pair of them: ptxas gives both the same registers.
+  bool is_name(const ir::Operation& op) const {
+    const auto is_register = [](const ir::Argument& a) { return a.kind == ir::Argument::Kind::reg; };
+    const auto is_value = [&](const ir::Argument& a) {
+      if (a.kind != ir::Argument::Kind::vector) return is_register(a);
+      const auto parts = code_.components(a);
+      return std::all_of(parts.begin(), parts.end(), is_register);
+    };
+    return op.opcode == Opcode::mov && std::all_of(op.arguments.begin(), op.arguments.end(), is_value);
+  }
+
   Cost arithmetic(const ir::Operation& op) const {
+    if (is_name(op)) return {.slots = 0};
     return {.latency = f(is_special(op.opcode) ? special_latency : alu_latency)};
   }
 

@@ -45,6 +45,12 @@ TEST_CASE("an addition that needs the one before it waits for its latency, other
              32)[0] == doctest::Approx(100).epsilon(0.05));
 }
 
+TEST_CASE("a value that gets another name takes no time, a number that becomes a value takes a slot") {
+  CHECK(around(repeated("mov.b32 %r1, %r10; mov.b32 %r2, %r1;\n", 100), 32)[0] < 5);
+  CHECK(around(repeated("mov.b64 %rd1, {%r10, %r11}; mov.b64 {%r1, %r2}, %rd1;\n", 100), 32)[0] < 5);
+  CHECK(around(repeated("mov.b32 %r1, 7; mov.b32 %r2, 8;\n", 100), 32)[0] >= 200);
+}
+
 TEST_CASE("warps of one scheduler share its slots, those of four do not") {
   const std::string work =
       repeated("add.u32 %r1, %r10, 1; add.u32 %r2, %r10, 1; add.u32 %r3, %r10, 1; add.u32 %r4, %r10, 1;\n", 100);
