@@ -223,6 +223,36 @@ void list_unmodelled(Prediction& p) {
   if (blocking) p.unmodelled.push_back("mma.sync: its rate");
 }
 
+// Buffers that a parameter may point into.
+void name_buffers(const launch::Param& p, const launch::Contract& contract, std::set<std::string>& names) {
+  if (const auto* pointer = std::get_if<launch::PointerParam>(&p.value)) {
+    names.insert(pointer->buffer);
+    if (const auto found = contract.multimems.find(pointer->buffer); found != contract.multimems.end())
+      names.insert(found->second.begin(), found->second.end());
+  }
+  if (const auto* fields = std::get_if<launch::StructParam>(&p.value))
+    for (const launch::StructField& f : fields->fields) name_buffers(f.value, contract, names);
+}
+
+// Of each parameter the first one that points into a buffer of its own, as depends_on_products takes it.
+std::vector<std::uint32_t> alike(const launch::Launch& l, const launch::Contract& contract) {
+  std::vector<std::set<std::string>> names(l.params.size());
+  std::vector<std::uint32_t> first(l.params.size());
+  for (std::uint32_t k = 0; k < l.params.size(); ++k) {
+    name_buffers(l.params[k], contract, names[k]);
+    first[k] = names[k].empty() ? no_pointer : k;
+    for (std::uint32_t before = 0; before < k; ++before) {
+      const bool share = std::any_of(names[k].begin(), names[k].end(),
+                                     [&](const std::string& name) { return names[before].contains(name); });
+      if (!share || first[k] == first[before]) continue;
+      const std::uint32_t from = std::max(first[k], first[before]), to = std::min(first[k], first[before]);
+      for (std::uint32_t p = 0; p <= k; ++p)
+        if (first[p] == from) first[p] = to;
+    }
+  }
+  return first;
+}
+
 // The cycles of all grids, if the first clusters take what they take in these runs.
 double cycles_with(const Prediction& p, const Times& t) {
   double sum = 0;
@@ -260,11 +290,17 @@ std::vector<FactEffect> effects(const Prediction& p, const Chip& chip, Run run) 
 
 }  // namespace
 
-bool needs_values(const ir::Module& module) {
+bool needs_values(const ir::Module& module, const launch::Contract& contract) {
   for (const ir::Item& item : module.items) {
     const auto* f = std::get_if<ir::Function>(&item);
+    if (!f || !f->body) continue;
     diag::Sink ignored;
-    if (f && f->body && depends_on_products(ir::decode(module, *f, ignored))) return true;
+    const ir::Code code = ir::decode(module, *f, ignored);
+    // A device function is called by any kernel, with any pointers.
+    if (!f->entry && depends_on_products(code)) return true;
+    for (const launch::Launch& l : contract.launches)
+      if (f->entry && f->name.find(l.entry) != std::string::npos && depends_on_products(code, alike(l, contract)))
+        return true;
   }
   return false;
 }
@@ -274,7 +310,7 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
   Prediction p;
   p.by_law = question.clock <= 0;
   p.launch_us = chip[FactId::launch];
-  p.values = question.values || needs_values(module);
+  p.values = question.values || needs_values(module, contract);
   p.l2_is_warm = question.l2 == L2::warm;
   Runs runs(module, contract);
   diag::Sink unheard;  // the run after it says the same
