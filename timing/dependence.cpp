@@ -60,6 +60,13 @@ class Pointers {
     return anywhere;
   }
 
+  /// Where all of its operands may point.
+  Roots reached(const ir::Operation& op) const {
+    Roots roots = 0;
+    for (const ir::Argument& a : op.arguments) roots |= of(a);
+    return roots ? roots : anywhere;
+  }
+
  private:
   Roots of(const ir::Argument& a) const {
     using Kind = ir::Argument::Kind;
@@ -141,6 +148,80 @@ class Products {
   std::array<Roots, 32> memories_{};  // by state space: where numbers lie that depend on products
 };
 
+// What the way of each warp hangs on, backwards from all that orders, copies or branches.
+class Deciding {
+ public:
+  explicit Deciding(const ir::Code& code)
+      : code_(code), pointers_(code, {}), needed_(code.registers.size()), kept_(code.operations.size()) {}
+
+  std::vector<std::uint8_t> others() {
+    while (spread()) {
+    }
+    std::vector<std::uint8_t> out;
+    for (const std::uint8_t kept : kept_) out.push_back(!kept);
+    return out;
+  }
+
+ private:
+  static bool is_store(const ir::Operation& op) {
+    return op.opcode == Opcode::st || op.opcode == Opcode::stmatrix || op.opcode == Opcode::red ||
+           op.opcode == Opcode::st_bulk || op.opcode == Opcode::atom;
+  }
+
+  // It does nothing but to write its results.
+  static bool only_writes(const ir::Operation& op) {
+    switch (isa::unit(op.opcode)) {
+      case Unit::alu:
+      case Unit::video:
+      case Unit::texture: return true;
+      case Unit::warp: return op.opcode != Opcode::bar_warp_sync;
+      case Unit::memory:
+        return is_store(op) || op.opcode == Opcode::ld || op.opcode == Opcode::ldu || op.opcode == Opcode::ldmatrix ||
+               op.opcode == Opcode::movmatrix;
+      case Unit::matrix: return isa::writes(op.opcode) != isa::Writes::none;
+      case Unit::tcgen05: return is_product(op.opcode) || op.opcode == Opcode::tcgen05_st;
+      default: return false;
+    }
+  }
+
+  bool keeps(const ir::Operation& op) const {
+    if (!only_writes(op)) return true;
+    if (op.opcode == Opcode::wgmma_mma_async || op.opcode == Opcode::wgmma_mma_async_sp) return false;
+    const std::vector<ir::RegisterId> written = code_.written(op);
+    if (std::any_of(written.begin(), written.end(), [&](ir::RegisterId r) { return bool(needed_[r]); })) return true;
+    return is_store(op) && meet(pointers_.accessed(op), memory_);
+  }
+
+  // A tensor map in memory has other fields than the one that is replaced.
+  static bool edits_map(const ir::Operation& op) {
+    return op.opcode == Opcode::tensormap_replace || op.opcode == Opcode::tensormap_cp_fenceproxy;
+  }
+
+  static bool meet(Roots x, Roots y) { return x && y && ((x & y) || ((x | y) & anywhere)); }
+
+  bool spread() {
+    bool changed = false;
+    const auto need = [&](ir::RegisterId r) { changed |= !needed_[r], needed_[r] = 1; };
+    for (std::size_t k = code_.operations.size(); k-- > 0;) {
+      const ir::Operation& op = code_.operations[k];
+      if (op.guard) need(*op.guard);
+      if (!kept_[k] && !keeps(op)) continue;
+      kept_[k] = 1;
+      for (const ir::RegisterId r : code_.read(op)) need(r);
+      const bool loads = isa::unit(op.opcode) == Unit::memory && !isa::is_parameter(op.modifiers.space()) &&
+                         !code_.written(op).empty();
+      const Roots at = edits_map(op) ? pointers_.reached(op) : loads ? pointers_.accessed(op) : 0;
+      changed |= (at & ~memory_) != 0, memory_ |= at;
+    }
+    return changed;
+  }
+
+  const ir::Code& code_;
+  const Pointers pointers_;
+  std::vector<std::uint8_t> needed_, kept_;  // registers, operations
+  Roots memory_ = 0;                         // where numbers lie that are needed
+};
+
 // Where a cluster stands, by axis, and whether a number was loaded from an address that depends on that.
 using Bits = std::uint8_t;
 constexpr Bits every_axis = 7, from_memory = 8;
@@ -218,6 +299,8 @@ class Places {
 }  // namespace
 
 PlaceDependence depends_on_place(const ir::Code& code) { return Places(code).found(); }
+
+std::vector<std::uint8_t> decides_nothing(const ir::Code& code) { return Deciding(code).others(); }
 
 bool depends_on_products(const ir::Code& code, const std::vector<std::uint32_t>& alike) {
   return Products(code, alike).decide();

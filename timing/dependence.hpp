@@ -17,6 +17,10 @@ namespace kiln::timing {
 inline constexpr std::uint32_t no_pointer = ~std::uint32_t{0};
 bool depends_on_products(const ir::Code&, const std::vector<std::uint32_t>& alike = {});
 
+/// Operations, by their index, that a run can leave out if only the way of each warp matters: no branch, barrier, copy
+/// or guard depends on what they write. Products are among them, whatever depends on these.
+std::vector<std::uint8_t> decides_nothing(const ir::Code&);
+
 /// Which clusters of a grid may take different times.
 struct PlaceDependence {
   std::array<bool, 3> axes{};  // the place on them decides: whether a branch is taken, or a copy or a barrier executed

@@ -32,7 +32,7 @@ class Runs {
 
   Times on(const Chip& chip, const std::vector<Surroundings>& around, Extent extent, diag::Sink& sink) {
     start_anew();
-    TimedSchedule schedule(chip, around, extent);
+    TimedSchedule schedule(chip, around, extent, tallies_);
     sim::Options options;
     options.arithmetic = sim::Arithmetic::fast;
     options.detect_races = false;
@@ -41,6 +41,19 @@ class Runs {
     t.outcome = sim::simulate(module_, used_, options, sink, &schedule).outcome;
     t.clusters = schedule.times(), t.grids = schedule.grids();
     return t;
+  }
+
+  /// Counts what clusters of the first launch do, if they differ by numbers in memory. Later runs know it.
+  void tally(const Chip& chip) {
+    start_anew();
+    Tally tally(chip);
+    sim::Options options;
+    options.arithmetic = sim::Arithmetic::fast;
+    options.detect_races = false;
+    options.schedule = &tally;
+    diag::Sink unheard;
+    if (sim::simulate(module_, used_, options, unheard, &tally).outcome == sim::Outcome::finished)
+      tallies_ = tally.tallies();
   }
 
   /// Adds what clusters that run at the same time load together, by launch; of those that are `wanted`.
@@ -72,6 +85,7 @@ class Runs {
   const ir::Module& module_;
   const launch::Contract& fresh_;
   launch::Contract used_{};
+  Tallies tallies_{};
   bool ran_ = false;
 };
 
@@ -209,13 +223,15 @@ void list_unmodelled(Prediction& p) {
   p.unmodelled = {"L2's sides, its replacement and lines that CTAs share; queues at HBM beyond an SM's share",
                   "what ptxas makes of the PTX: order, fused and added instructions, spills",
                   "CTAs that share an SM: each SM is taken to hold one"};
-  bool inferred = false, guessed = false, blocking = false;
+  bool inferred = false, mixed = false, guessed = false, blocking = false;
   for (const LaunchTime& l : p.launches) {
-    inferred |= !l.cluster.takes_clusters && l.grid.ran < l.cluster.clusters;
+    const bool some_ran = !l.cluster.takes_clusters && l.grid.ran < l.cluster.clusters;
+    inferred |= some_ran && !l.grid.mixed, mixed |= some_ran && l.grid.mixed;
     guessed |= l.cluster.guessed_mma;
     blocking |= l.cluster.mma_sync > 0;
   }
   if (inferred) p.unmodelled.push_back("clusters that were not run: each lies on a line between two that were");
+  if (mixed) p.unmodelled.push_back("clusters that were not run: each takes what parts of others take that do as much");
   if (p.launches.size() > 1)
     p.unmodelled.push_back("launches that overlap, but for what griddepcontrol hides of one's beginning");
   if (guessed)
@@ -313,6 +329,8 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
   p.values = question.values || needs_values(module, contract);
   p.l2_is_warm = question.l2 == L2::warm;
   Runs runs(module, contract);
+  // Clusters that do not run leave nothing in a buffer that is asked for.
+  if (question.kept.empty()) runs.tally(chip);
   diag::Sink unheard;  // the run after it says the same
   const Surroundings found{.hits_l2 = true, .values = p.values};
   const Times first = runs.on(chip, {found}, Extent::few, unheard);
