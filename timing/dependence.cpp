@@ -30,9 +30,86 @@ bool decides(const ir::Operation& op) {
   }
 }
 
+// Which variables an address may lie in, a bit for each; some share one.
+using Roots = std::uint64_t;
+constexpr Roots anywhere = Roots{1} << 63;
+
+// Which variables each register may point into: those that a symbol names, and those that pointers among the parameters
+// point to. Parameters that may point to the same buffer are one.
+class Pointers {
+ public:
+  Pointers(const ir::Code& code, const std::vector<std::uint32_t>& alike) : code_(code), of_(code.registers.size()) {
+    for (std::size_t k = 0; k < code.symbols.size(); ++k) {
+      const ir::Symbol& s = code.symbols[k];
+      const bool is_known = s.is_parameter && s.parameter_index >= 0 && std::size_t(s.parameter_index) < alike.size();
+      // A parameter's bit goes by its number, a variable's by its place after all parameters.
+      const std::size_t number = is_known ? alike[std::size_t(s.parameter_index)] : alike.size() + k;
+      symbols_.push_back(number == no_pointer ? 0 : Roots{1} << number % 63);
+    }
+    while (spread()) {
+    }
+  }
+
+  /// Where an instruction's memory operand may lie: no variable that is known is any.
+  Roots accessed(const ir::Operation& op) const {
+    for (const ir::Argument& a : op.arguments)
+      if (a.kind == ir::Argument::Kind::address) {
+        const Roots roots = of(a);
+        return roots ? roots : anywhere;
+      }
+    return anywhere;
+  }
+
+  /// Where all of its operands may point.
+  Roots reached(const ir::Operation& op) const {
+    Roots roots = 0;
+    for (const ir::Argument& a : op.arguments) roots |= of(a);
+    return roots ? roots : anywhere;
+  }
+
+ private:
+  Roots of(const ir::Argument& a) const {
+    using Kind = ir::Argument::Kind;
+    switch (a.kind) {
+      case Kind::reg: return of_[a.id];
+      case Kind::symbol: return symbols_[a.id];
+      case Kind::address:
+      case Kind::vector:
+      case Kind::list:
+      case Kind::pair: {
+        Roots all = 0;
+        for (const ir::Argument& part : code_.components(a)) all |= of(part);
+        return all;
+      }
+      default: return 0;
+    }
+  }
+
+  bool spread() {
+    bool changed = false;
+    for (const ir::Operation& op : code_.operations) {
+      Roots roots = 0;
+      for (const ir::Argument& a : op.arguments) roots |= of(a);
+      const bool loads = isa::unit(op.opcode) == Unit::memory, given = isa::is_parameter(op.modifiers.space());
+      for (const ir::RegisterId r : code_.written(op)) {
+        // What is loaded may be a pointer, if it is as wide as one: any, or that which the parameter is.
+        const bool is_wide = isa::bits(code_.registers[r].type) >= 64;
+        const Roots in = !loads ? roots : !is_wide ? Roots{0} : given ? roots : anywhere;
+        changed |= (in & ~of_[r]) != 0, of_[r] |= in;
+      }
+    }
+    return changed;
+  }
+
+  const ir::Code& code_;
+  std::vector<Roots> symbols_{};
+  std::vector<Roots> of_;  // by register
+};
+
 class Products {
  public:
-  explicit Products(const ir::Code& code) : code_(code), carries_(code.registers.size()) {}
+  Products(const ir::Code& code, const std::vector<std::uint32_t>& alike)
+      : code_(code), pointers_(code, alike), carries_(code.registers.size()) {}
 
   bool decide() {
     while (spread()) {
@@ -50,14 +127,15 @@ class Products {
   // One pass over the code; true if more registers or memories carry products than before.
   bool spread() {
     bool changed = false;
-    const auto set = [&](auto& mark) { changed |= !mark, mark = true; };
     for (const ir::Operation& op : code_.operations) {
-      bool& memory = memories_[std::size_t(op.modifiers.space())];
+      Roots& memory = memories_[std::size_t(op.modifiers.space())];
       const bool in_memory = isa::unit(op.opcode) == Unit::memory || isa::unit(op.opcode) == Unit::texture;
+      const Roots at = in_memory ? pointers_.accessed(op) : 0;
       const bool carried = reads(op);
       const std::vector<ir::RegisterId> written = code_.written(op);
-      if (in_memory && written.empty() && carried) set(memory);
-      if (!is_product(op.opcode) && !carried && !(in_memory && memory)) continue;
+      if (in_memory && written.empty() && carried) changed |= (at & ~memory) != 0, memory |= at;
+      const bool found = (at & memory) != 0 || (at != 0 && (memory & anywhere) != 0) || (at & anywhere && memory != 0);
+      if (!is_product(op.opcode) && !carried && !found) continue;
       for (const ir::RegisterId r : written)
         if (!carries_[r]) changed = true, carries_[r] = 1;
     }
@@ -65,8 +143,83 @@ class Products {
   }
 
   const ir::Code& code_;
+  const Pointers pointers_;
   std::vector<std::uint8_t> carries_;
-  std::array<bool, 32> memories_{};  // by state space
+  std::array<Roots, 32> memories_{};  // by state space: where numbers lie that depend on products
+};
+
+// What the way of each warp hangs on, backwards from all that orders, copies or branches.
+class Deciding {
+ public:
+  explicit Deciding(const ir::Code& code)
+      : code_(code), pointers_(code, {}), needed_(code.registers.size()), kept_(code.operations.size()) {}
+
+  std::vector<std::uint8_t> others() {
+    while (spread()) {
+    }
+    std::vector<std::uint8_t> out;
+    for (const std::uint8_t kept : kept_) out.push_back(!kept);
+    return out;
+  }
+
+ private:
+  static bool is_store(const ir::Operation& op) {
+    return op.opcode == Opcode::st || op.opcode == Opcode::stmatrix || op.opcode == Opcode::red ||
+           op.opcode == Opcode::st_bulk || op.opcode == Opcode::atom;
+  }
+
+  // It does nothing but to write its results.
+  static bool only_writes(const ir::Operation& op) {
+    switch (isa::unit(op.opcode)) {
+      case Unit::alu:
+      case Unit::video:
+      case Unit::texture: return true;
+      case Unit::warp: return op.opcode != Opcode::bar_warp_sync;
+      case Unit::memory:
+        return is_store(op) || op.opcode == Opcode::ld || op.opcode == Opcode::ldu || op.opcode == Opcode::ldmatrix ||
+               op.opcode == Opcode::movmatrix;
+      case Unit::matrix: return isa::writes(op.opcode) != isa::Writes::none;
+      case Unit::tcgen05: return is_product(op.opcode) || op.opcode == Opcode::tcgen05_st;
+      default: return false;
+    }
+  }
+
+  bool keeps(const ir::Operation& op) const {
+    if (!only_writes(op)) return true;
+    if (op.opcode == Opcode::wgmma_mma_async || op.opcode == Opcode::wgmma_mma_async_sp) return false;
+    const std::vector<ir::RegisterId> written = code_.written(op);
+    if (std::any_of(written.begin(), written.end(), [&](ir::RegisterId r) { return bool(needed_[r]); })) return true;
+    return is_store(op) && meet(pointers_.accessed(op), memory_);
+  }
+
+  // A tensor map in memory has other fields than the one that is replaced.
+  static bool edits_map(const ir::Operation& op) {
+    return op.opcode == Opcode::tensormap_replace || op.opcode == Opcode::tensormap_cp_fenceproxy;
+  }
+
+  static bool meet(Roots x, Roots y) { return x && y && ((x & y) || ((x | y) & anywhere)); }
+
+  bool spread() {
+    bool changed = false;
+    const auto need = [&](ir::RegisterId r) { changed |= !needed_[r], needed_[r] = 1; };
+    for (std::size_t k = code_.operations.size(); k-- > 0;) {
+      const ir::Operation& op = code_.operations[k];
+      if (op.guard) need(*op.guard);
+      if (!kept_[k] && !keeps(op)) continue;
+      kept_[k] = 1;
+      for (const ir::RegisterId r : code_.read(op)) need(r);
+      const bool loads = isa::unit(op.opcode) == Unit::memory && !isa::is_parameter(op.modifiers.space()) &&
+                         !code_.written(op).empty();
+      const Roots at = edits_map(op) ? pointers_.reached(op) : loads ? pointers_.accessed(op) : 0;
+      changed |= (at & ~memory_) != 0, memory_ |= at;
+    }
+    return changed;
+  }
+
+  const ir::Code& code_;
+  const Pointers pointers_;
+  std::vector<std::uint8_t> needed_, kept_;  // registers, operations
+  Roots memory_ = 0;                         // where numbers lie that are needed
 };
 
 // Where a cluster stands, by axis, and whether a number was loaded from an address that depends on that.
@@ -147,6 +300,10 @@ class Places {
 
 PlaceDependence depends_on_place(const ir::Code& code) { return Places(code).found(); }
 
-bool depends_on_products(const ir::Code& code) { return Products(code).decide(); }
+std::vector<std::uint8_t> decides_nothing(const ir::Code& code) { return Deciding(code).others(); }
+
+bool depends_on_products(const ir::Code& code, const std::vector<std::uint32_t>& alike) {
+  return Products(code, alike).decide();
+}
 
 }  // namespace kiln::timing

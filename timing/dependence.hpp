@@ -3,14 +3,23 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <vector>
 
 #include "ptx/ir/code.hpp"
 
 namespace kiln::timing {
 
 /// Whether the guard of a branch, or an operand of a barrier, a copy or an instruction of the tensor core, may depend
-/// on what wgmma or tcgen05.mma computed. Memory counts as one place for each state space.
-bool depends_on_products(const ir::Code&);
+/// on what wgmma or tcgen05.mma computed. A variable counts as one place, and so does what a parameter points to;
+/// addresses whose pointer came from memory may be any of them. `alike`: of each parameter of the kernel the first one
+/// that may point to the same memory, or no_pointer; those beyond the list may point, each to memory of its own.
+inline constexpr std::uint32_t no_pointer = ~std::uint32_t{0};
+bool depends_on_products(const ir::Code&, const std::vector<std::uint32_t>& alike = {});
+
+/// Operations, by their index, that a run can leave out if only the way of each warp matters: no branch, barrier, copy
+/// or guard depends on what they write. Products are among them, whatever depends on these.
+std::vector<std::uint8_t> decides_nothing(const ir::Code&);
 
 /// Which clusters of a grid may take different times.
 struct PlaceDependence {

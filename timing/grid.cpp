@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numbers>
 #include <queue>
 #include <set>
 #include <utility>
@@ -32,24 +31,19 @@ std::uint32_t Sample::number(int axis, std::uint32_t at) const {
 void Sample::take_all_of(const std::array<bool, 3>& axes, std::size_t most) {
   if (!to_run_.empty()) return;
   together_ = axes;
-  std::array<std::uint32_t, 3> extents{1, 1, 1};
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    if (axes[axis]) extents[axis] = extents_[axis];
-  const std::uint64_t places = std::uint64_t(extents[0]) * extents[1] * extents[2];
-  left_out_ = places > most;
-  const auto place = [&](std::uint64_t k) {
-    return number(0, std::uint32_t(k % extents[0])) + number(1, std::uint32_t(k / extents[0] % extents[1])) +
-           number(2, std::uint32_t(k / extents[0] / extents[1]));
-  };
-  std::set<std::uint64_t> chosen;
-  for (std::uint64_t k = 0; chosen.size() < std::min<std::uint64_t>(places, most); ++k) {
-    const double part = double(k) * std::numbers::phi;
-    chosen.insert(left_out_ ? std::uint64_t((part - std::floor(part)) * double(places)) : k);
-  }
-  for (const std::uint64_t k : chosen) to_run_.push_back(place(k));
+  ChosenPlaces places = places_on(extents_, axes, most);
+  to_run_ = std::move(places.numbers), left_out_ = places.left_out;
+}
+
+void Sample::mix(const std::array<bool, 3>& axes, const Tallies& tallies, std::size_t most, bool checked) {
+  if (mixes_) return;
+  together_ = axes, left_out_ = tallies.left_out;
+  mixes_.emplace(tallies, most, checked);
+  for (const auto& [place, work] : ran_) mixes_->add(place, work);
 }
 
 Work Sample::mean() const {
+  if (mixes_) return mixes_->mean_work();
   Work sum;
   for (const std::uint32_t k : to_run_) {
     const Work& w = ran_.at(k);
@@ -96,6 +90,8 @@ std::optional<std::uint32_t> Sample::next() const {
   }
   for (const std::uint32_t k : to_run_)
     if (!ran_.contains(k)) return k;
+  if (mixes_)
+    if (const auto place = mixes_->next()) return place;
   for (int axis = 0; axis < 3; ++axis)
     if (!together_[std::size_t(axis)])
       if (const auto number = missing(axis)) return number;
@@ -112,6 +108,7 @@ std::vector<std::uint32_t> Sample::of_last_wave() const {
 
 void Sample::add(std::uint32_t cluster, const Work& work) {
   ran_[cluster] = work;
+  if (mixes_) mixes_->add(cluster, work);
   const std::array<std::uint32_t, 3> at{cluster % extents_[0], cluster / extents_[0] % extents_[1],
                                         cluster / extents_[0] / extents_[1]};
   for (std::size_t axis = 0; axis < 3; ++axis)
@@ -125,12 +122,12 @@ Work Sample::of(std::uint32_t cluster) const {
   std::array<std::uint32_t, 3> places{cluster % extents_[0], cluster / extents_[0] % extents_[1],
                                       cluster / extents_[0] / extents_[1]};
   Work out = first;
-  if (!to_run_.empty()) {
+  if (!to_run_.empty() || mixes_) {
     std::uint32_t like = 0;  // the cluster at the same places on the axes of which all run
     for (int axis = 0; axis < 3; ++axis)
       if (together_[std::size_t(axis)]) like += number(axis, std::exchange(places[std::size_t(axis)], 0));
     const auto found = ran_.find(like);
-    out = found != ran_.end() ? found->second : mean();
+    out = found != ran_.end() ? found->second : mixes_ && mixes_->knows(like) ? mixes_->of(like) : mean();
   }
   for (int axis = 0; axis < 3; ++axis) {
     const std::uint32_t at = places[std::size_t(axis)];
@@ -153,7 +150,7 @@ Work Sample::of(std::uint32_t cluster) const {
 GridWork dispatch(const Sample& sample, std::uint64_t clusters, std::uint64_t resident, double gap, double tail) {
   GridWork out;
   out.ran = sample.size();
-  out.left_out = sample.left_out();
+  out.left_out = sample.left_out(), out.mixed = sample.mixes().has_value();
   std::priority_queue<double, std::vector<double>, std::greater<>> ends;
   const std::uint64_t last_wave = clusters > resident ? (clusters - 1) / resident * resident : clusters;
   std::set<long> kinds;

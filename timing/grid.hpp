@@ -10,14 +10,9 @@
 #include <vector>
 
 #include "launch/contract.hpp"
+#include "timing/mixes.hpp"
 
 namespace kiln::timing {
-
-/// What one cluster takes, and how much of that each of its tensor cores is busy, in cycles; what it computes, and what
-/// it asks of L2, in bytes.
-struct Work {
-  double cycles = 0, tensor = 0, operations = 0, loaded = 0;
-};
 
 /// Clusters of a grid that are run, and what they say of the others.
 class Sample {
@@ -34,6 +29,10 @@ class Sample {
   /// What a cluster does depends on numbers in memory: all places on these axes run, others at 0. If they are more than
   /// `most`, that many do, spread over all of them, and the others are taken to be as these are on average.
   void take_all_of(const std::array<bool, 3>& axes, std::size_t most);
+  /// The same where it is known what each of these places does: some of them run, others are mixes of these. At most
+  /// `most` run but for those that show whether mixes hold (`checked`). The tallies must outlive the sample.
+  void mix(const std::array<bool, 3>& axes, const Tallies&, std::size_t most, bool checked);
+  const std::optional<Mixes>& mixes() const { return mixes_; }
   /// Clusters were left out that may be like none that was run.
   bool left_out() const { return left_out_; }
   /// Clusters to run again where the last wave is to be known, in their order: those of that axis, else the first.
@@ -54,6 +53,7 @@ class Sample {
   bool all_, in_order_ = false, left_out_ = false;
   std::array<bool, 3> together_{};       // axes of which all places run
   std::vector<std::uint32_t> to_run_{};  // these places, by number
+  std::optional<Mixes> mixes_{};         // or a mix of some of them
   std::map<std::uint32_t, Work> ran_{};  // by number
   std::array<Line, 3> lines_{};          // of them, those on an axis
 };
@@ -66,6 +66,7 @@ struct GridWork {
   double operations = 0;    // of the tensor cores
   double loaded = 0;        // bytes that all clusters ask of L2
   bool left_out = false;    // clusters that may be like none that was run
+  bool mixed = false;       // clusters that were not run are mixes of those that were
   std::uint64_t ran = 0;    // clusters that were run
   std::uint64_t kinds = 1;  // of clusters: those whose time differs by a hundredth or more
 };

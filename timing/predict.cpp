@@ -32,7 +32,7 @@ class Runs {
 
   Times on(const Chip& chip, const std::vector<Surroundings>& around, Extent extent, diag::Sink& sink) {
     start_anew();
-    TimedSchedule schedule(chip, around, extent);
+    TimedSchedule schedule(chip, around, extent, tallies_);
     sim::Options options;
     options.arithmetic = sim::Arithmetic::fast;
     options.detect_races = false;
@@ -41,6 +41,19 @@ class Runs {
     t.outcome = sim::simulate(module_, used_, options, sink, &schedule).outcome;
     t.clusters = schedule.times(), t.grids = schedule.grids();
     return t;
+  }
+
+  /// Counts what clusters of the first launch do, if they differ by numbers in memory. Later runs know it.
+  void tally(const Chip& chip) {
+    start_anew();
+    Tally tally(chip);
+    sim::Options options;
+    options.arithmetic = sim::Arithmetic::fast;
+    options.detect_races = false;
+    options.schedule = &tally;
+    diag::Sink unheard;
+    if (sim::simulate(module_, used_, options, unheard, &tally).outcome == sim::Outcome::finished)
+      tallies_ = tally.tallies();
   }
 
   /// Adds what clusters that run at the same time load together, by launch; of those that are `wanted`.
@@ -72,6 +85,7 @@ class Runs {
   const ir::Module& module_;
   const launch::Contract& fresh_;
   launch::Contract used_{};
+  Tallies tallies_{};
   bool ran_ = false;
 };
 
@@ -209,18 +223,50 @@ void list_unmodelled(Prediction& p) {
   p.unmodelled = {"L2's sides, its replacement and lines that CTAs share; queues at HBM beyond an SM's share",
                   "what ptxas makes of the PTX: order, fused and added instructions, spills",
                   "CTAs that share an SM: each SM is taken to hold one"};
-  bool inferred = false, guessed = false, blocking = false;
+  bool inferred = false, mixed = false, guessed = false, blocking = false;
   for (const LaunchTime& l : p.launches) {
-    inferred |= !l.cluster.takes_clusters && l.grid.ran < l.cluster.clusters;
+    const bool some_ran = !l.cluster.takes_clusters && l.grid.ran < l.cluster.clusters;
+    inferred |= some_ran && !l.grid.mixed, mixed |= some_ran && l.grid.mixed;
     guessed |= l.cluster.guessed_mma;
     blocking |= l.cluster.mma_sync > 0;
   }
   if (inferred) p.unmodelled.push_back("clusters that were not run: each lies on a line between two that were");
+  if (mixed) p.unmodelled.push_back("clusters that were not run: each takes what parts of others take that do as much");
   if (p.launches.size() > 1)
     p.unmodelled.push_back("launches that overlap, but for what griddepcontrol hides of one's beginning");
   if (guessed)
     p.unmodelled.push_back("forms of tcgen05.mma that were not measured: each is taken as the nearest that was");
   if (blocking) p.unmodelled.push_back("mma.sync: its rate");
+}
+
+// Buffers that a parameter may point into.
+void name_buffers(const launch::Param& p, const launch::Contract& contract, std::set<std::string>& names) {
+  if (const auto* pointer = std::get_if<launch::PointerParam>(&p.value)) {
+    names.insert(pointer->buffer);
+    if (const auto found = contract.multimems.find(pointer->buffer); found != contract.multimems.end())
+      names.insert(found->second.begin(), found->second.end());
+  }
+  if (const auto* fields = std::get_if<launch::StructParam>(&p.value))
+    for (const launch::StructField& f : fields->fields) name_buffers(f.value, contract, names);
+}
+
+// Of each parameter the first one that points into a buffer of its own, as depends_on_products takes it.
+std::vector<std::uint32_t> alike(const launch::Launch& l, const launch::Contract& contract) {
+  std::vector<std::set<std::string>> names(l.params.size());
+  std::vector<std::uint32_t> first(l.params.size());
+  for (std::uint32_t k = 0; k < l.params.size(); ++k) {
+    name_buffers(l.params[k], contract, names[k]);
+    first[k] = names[k].empty() ? no_pointer : k;
+    for (std::uint32_t before = 0; before < k; ++before) {
+      const bool share = std::any_of(names[k].begin(), names[k].end(),
+                                     [&](const std::string& name) { return names[before].contains(name); });
+      if (!share || first[k] == first[before]) continue;
+      const std::uint32_t from = std::max(first[k], first[before]), to = std::min(first[k], first[before]);
+      for (std::uint32_t p = 0; p <= k; ++p)
+        if (first[p] == from) first[p] = to;
+    }
+  }
+  return first;
 }
 
 // The cycles of all grids, if the first clusters take what they take in these runs.
@@ -260,11 +306,17 @@ std::vector<FactEffect> effects(const Prediction& p, const Chip& chip, Run run) 
 
 }  // namespace
 
-bool needs_values(const ir::Module& module) {
+bool needs_values(const ir::Module& module, const launch::Contract& contract) {
   for (const ir::Item& item : module.items) {
     const auto* f = std::get_if<ir::Function>(&item);
+    if (!f || !f->body) continue;
     diag::Sink ignored;
-    if (f && f->body && depends_on_products(ir::decode(module, *f, ignored))) return true;
+    const ir::Code code = ir::decode(module, *f, ignored);
+    // A device function is called by any kernel, with any pointers.
+    if (!f->entry && depends_on_products(code)) return true;
+    for (const launch::Launch& l : contract.launches)
+      if (f->entry && f->name.find(l.entry) != std::string::npos && depends_on_products(code, alike(l, contract)))
+        return true;
   }
   return false;
 }
@@ -274,9 +326,11 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
   Prediction p;
   p.by_law = question.clock <= 0;
   p.launch_us = chip[FactId::launch];
-  p.values = question.values || needs_values(module);
+  p.values = question.values || needs_values(module, contract);
   p.l2_is_warm = question.l2 == L2::warm;
   Runs runs(module, contract);
+  // Clusters that do not run leave nothing in a buffer that is asked for.
+  if (question.kept.empty()) runs.tally(chip);
   diag::Sink unheard;  // the run after it says the same
   const Surroundings found{.hits_l2 = true, .values = p.values};
   const Times first = runs.on(chip, {found}, Extent::few, unheard);

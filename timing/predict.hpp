@@ -86,8 +86,8 @@ struct Question {
   std::string kept{};
 };
 
-/// Whether kernels of the module decide anything by what the tensor core computes.
-bool needs_values(const ir::Module&);
+/// Whether kernels of the module that are launched decide anything by what the tensor core computes.
+bool needs_values(const ir::Module&, const launch::Contract&);
 
 /// Runs clusters of each launch under the clock, and the first one on the chip bent either way too. The contract's
 /// buffers are filled. Findings go to the sink.

@@ -8,9 +8,8 @@ namespace kiln::timing {
 
 namespace {
 
-// Clusters that run where numbers in memory make them differ: all places, up to so many; and to find out what they
-// read.
-constexpr std::size_t most_places = 512, few_places = 24;
+// Clusters that run where numbers in memory make them differ, if all places need not; and to find out what they read.
+constexpr std::size_t most_mixed = 32, few_places = 24;
 constexpr double feels_others = 0.3;  // use of what SMs share, from which on it matters how many there are
 
 double busy(const ClusterTime& c, std::string_view name) {
@@ -21,27 +20,14 @@ double busy(const ClusterTime& c, std::string_view name) {
 // Clusters of the last wave, if there are fewer than in those before it.
 std::uint64_t last_wave(const ClusterTime& c) { return c.clusters > c.resident ? c.clusters % c.resident : 0; }
 
-// What the first one reads and writes becomes what all of them do on average.
-void take_mean(ClusterTime& first, const std::vector<ClusterTime>& all) {
-  if (all.empty()) return;
-  const double part = 1 / double(all.size());
-  first.loaded = first.busy_part = 0, first.read.clear(), first.written.clear();
-  const auto add = [&](std::map<std::string, BufferUse>& to, const std::map<std::string, BufferUse>& uses) {
-    for (const auto& [name, use] : uses) to[name].size = use.size, to[name].moved += part * use.moved;
-  };
-  for (const ClusterTime& c : all) {
-    first.loaded += part * c.loaded;
-    if (c.mmas > 0 || first.mmas == 0) first.busy_part += part;
-    add(first.read, c.read), add(first.written, c.written);
-  }
-}
-
 }  // namespace
 
+const Tallies TimedSchedule::none{};
+
 TimedSchedule::TimedSchedule(const Chip& chip, const Surroundings& around, Extent extent)
-    : chip_(chip), around_{around}, extent_(extent) {}
-TimedSchedule::TimedSchedule(const Chip& chip, std::vector<Surroundings> around, Extent extent)
-    : chip_(chip), around_(std::move(around)), extent_(extent) {}
+    : TimedSchedule(chip, std::vector{around}, extent) {}
+TimedSchedule::TimedSchedule(const Chip& chip, std::vector<Surroundings> around, Extent extent, const Tallies& tallies)
+    : chip_(chip), around_(std::move(around)), extent_(extent), tallies_(tallies) {}
 TimedSchedule::~TimedSchedule() = default;
 
 sim::Outcome TimedSchedule::run_one(sim::Cluster& cluster, const Surroundings& around, const ir::Operation*& current,
@@ -51,6 +37,39 @@ sim::Outcome TimedSchedule::run_one(sim::Cluster& cluster, const Surroundings& a
   time = run_->result();
   run_.reset();
   return outcome;
+}
+
+// Clusters differ by numbers in memory: which of them run. What a cluster does that counts hangs on those before it.
+void TimedSchedule::take_places() {
+  const bool few = extent_ == Extent::few;
+  if (launch_ == 0u && !tallies_.empty() && !times_.back().counts)
+    sample_->mix(places_.axes, tallies_, most_mixed, !few);
+  else
+    sample_->take_all_of(places_.axes, few ? few_places : most_places);
+}
+
+// What the first one reads and writes becomes what all of them do on average.
+void TimedSchedule::take_mean() {
+  if (like_.empty()) return;
+  ClusterTime& first = times_.back();
+  std::map<std::uint32_t, double> parts;
+  const std::optional<Mixes>& mixes = sample_->mixes();
+  if (mixes)
+    parts = mixes->mean();
+  else
+    for (const auto& [number, time] : like_) parts[number] = 1 / double(like_.size());
+  const ClusterTime own = first;
+  first.loaded = first.busy_part = 0, first.read.clear(), first.written.clear();
+  const auto add = [](BufferUses& to, const BufferUses& uses, double part) {
+    for (const auto& [name, use] : uses) to[name].size = use.size, to[name].moved += part * use.moved;
+  };
+  for (const auto& [number, part] : parts) {
+    const ClusterTime& c = like_.at(number);
+    first.loaded += part * c.loaded;
+    if (c.mmas > 0 || own.mmas == 0) first.busy_part += part;
+    add(first.read, c.read, part), add(first.written, c.written, part);
+  }
+  if (mixes && own.mmas > 0) first.busy_part = mixes->multiplying();
 }
 
 // Which cluster runs after this one.
@@ -65,9 +84,9 @@ std::optional<std::uint32_t> TimedSchedule::next_cluster(const sim::Cluster& clu
   sample_->add(cluster.index, {time.cycles, busy(time, "tensor core"), time.operations, time.loaded});
   if (first.counts) sample_->take_all_of_last_axis();
   const bool may_differ = places_.by_memory && extent_ != Extent::all;
-  if (may_differ) like_.push_back(time);
+  if (may_differ) like_[cluster.index] = time;
   if (first.takes_clusters || extent_ == Extent::first || (extent_ == Extent::few && !may_differ)) return std::nullopt;
-  if (may_differ) sample_->take_all_of(places_.axes, extent_ == Extent::few ? few_places : most_places);
+  if (may_differ) take_places();
   if (const auto next = sample_->next()) return next;
   const auto is_felt = [&](std::string_view name) { return busy(first, name) > feels_others * first.cycles; };
   if (last_wave(first) == 0 || !(is_felt("L2 to the SM") || is_felt("stores to L2") || is_felt("HBM")))
@@ -94,7 +113,7 @@ sim::Outcome TimedSchedule::run(sim::Cluster& cluster, const ir::Operation*& cur
     cluster.grid.waiting.push_back(*next);
     return outcome;
   }
-  take_mean(times_.back(), like_);
+  take_mean();
   const ClusterTime& first = times_.back();
   const std::uint64_t clusters = first.takes_clusters ? std::min(first.clusters, first.resident) : first.clusters;
   grids_.back() = dispatch(*sample_, clusters, first.resident, chip_[FactId::cta_gap], tail_);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "sim/schedule/schedule.hpp"
 #include "timing/dependence.hpp"
 #include "timing/grid.hpp"
+#include "timing/tally.hpp"
 #include "timing/timed_run.hpp"
 
 namespace kiln::timing {
@@ -24,7 +26,8 @@ class TimedSchedule final : public sim::schedule::Schedule, public sim::Observer
  public:
   explicit TimedSchedule(const Chip&, const Surroundings&, Extent = Extent::first);
   /// The same with surroundings for each launch; there is one at least, and the last one holds for all after it.
-  TimedSchedule(const Chip&, std::vector<Surroundings>, Extent);
+  /// `tallies`: what clusters of the first launch do, if that is known; they must outlive the schedule.
+  TimedSchedule(const Chip&, std::vector<Surroundings>, Extent, const Tallies& tallies = none);
   ~TimedSchedule() override;
 
   sim::Outcome run(sim::Cluster&, const ir::Operation*& current) override;
@@ -45,16 +48,23 @@ class TimedSchedule final : public sim::schedule::Schedule, public sim::Observer
   sim::Outcome run_one(sim::Cluster&, const Surroundings&, const ir::Operation*& current, ClusterTime&);
   std::optional<std::uint32_t> next_cluster(const sim::Cluster&, const ClusterTime&);
 
+  static const Tallies none;
+
+  void take_places();
+  void take_mean();
+
   const Chip& chip_;
   std::vector<Surroundings> around_;  // by launch
   Extent extent_;
+  const Tallies& tallies_;
   std::unique_ptr<TimedRun> run_{};  // the cluster that runs
   std::vector<ClusterTime> times_{};
   std::vector<GridWork> grids_{};
   std::optional<std::uint32_t> launch_{};  // that runs
   std::optional<Sample> sample_{};         // of it
   PlaceDependence places_{};
-  std::vector<ClusterTime> like_{};        // clusters of it that ran, if they differ by numbers in memory
+  // Clusters of it that ran, by number, if they differ by numbers in memory.
+  std::map<std::uint32_t, ClusterTime> like_{};
   double tail_ = 1;                        // its dispatcher's
   std::deque<std::uint32_t> tail_runs_{};  // clusters that show what the last wave takes, still to run
 };

@@ -47,6 +47,21 @@ void Warps::set_ready(Track& t, std::uint32_t operation, double time, Stall reas
   for (const ir::RegisterId r : costs_.written(operation)) t.ready[r] = time, t.reason[r] = reason;
 }
 
+const Operands& Warps::operands_of(const Track& t, std::uint32_t operation) const {
+  Operands& o = t.operands;
+  if (o.turns == t.turns && o.operation == operation) return o;
+  o = {t.turns, operation, t.at, t.at, Stall::arithmetic};
+  const auto wait_until = [&](double time, Stall reason) {
+    if (time > o.there) o.there = time, o.reason = reason;
+  };
+  const Cost& c = costs_[operation];
+  for (const ir::RegisterId r : costs_.read(operation)) wait_until(t.ready[r], t.reason[r]);
+  for (const ir::RegisterId r : costs_.written(operation)) wait_until(t.ready[r], t.reason[r]);
+  if (c.orders) wait_until(t.begun, t.begun_reason);
+  if (!c.moves) o.dependent = o.there;
+  return o;
+}
+
 Next Warps::next(const Track& t, double now) const {
   const bool high = t.is_turn_of_others();
   const sim::Fragment& f = t.warp->fragments[std::size_t(high ? t.warp->highest() : t.warp->lowest())];
@@ -56,21 +71,14 @@ Next Warps::next(const Track& t, double now) const {
   sim::Mask guard;
   std::memcpy(&guard, t.warp->registers + inst.guard, sizeof guard);
   n.lanes = f.lanes & (guard ^ inst.guard_flip);
-  n.operands = n.dependent = t.at;
-  n.reason = Stall::arithmetic;
   if (f.pc >= operations_) {
-    n.unit = n.at = t.at;
+    n.operands = n.dependent = n.unit = n.at = t.at;
     return n;
   }
   const Cost& c = costs_[f.pc];
-  const auto wait_until = [&](double time, Stall reason) {
-    if (time > n.operands) n.operands = time, n.reason = reason;
-  };
-  for (const ir::RegisterId r : costs_.read(f.pc)) wait_until(t.ready[r], t.reason[r]);
-  for (const ir::RegisterId r : costs_.written(f.pc)) wait_until(t.ready[r], t.reason[r]);
-  if (c.orders) wait_until(t.begun, t.begun_reason);
-  if (!c.moves) n.dependent = n.operands;
-  n.unit = n.dependent;
+  const Operands& operands = operands_of(t, f.pc);
+  n.operands = operands.there, n.reason = operands.reason;
+  n.unit = n.dependent = operands.dependent;
   if (n.lanes) {
     n.unit += c.before;
     n.unit_reason = Stall::fence;

@@ -20,6 +20,15 @@ namespace kiln::timing {
 /// A thing of a CTA: the CTA in the grid, and the offset in its shared memory.
 using Object = std::pair<std::uint32_t, std::uint64_t>;
 
+/// When a warp has what its next instruction reads, and until when it waits for that. Nothing but its own instructions
+/// changes that, so it is found once for each of them.
+struct Operands {
+  std::uint32_t turns = ~std::uint32_t{0};  // of the warp, for which this holds
+  std::uint32_t operation = 0;              // and the instruction
+  double there = 0, dependent = 0;
+  Stall reason = Stall::arithmetic;
+};
+
 /// A warp.
 struct Track {
   sim::Cta* cta = nullptr;
@@ -42,6 +51,7 @@ struct Track {
   bool in_group = false;     // it has issued wgmmas, and not committed them
   std::uint32_t number = 0;  // of the cluster's warps
   std::uint32_t turns = 0;
+  mutable Operands operands{};
 
   Server& scheduler() const { return sm->schedulers[warp->index % 4]; }
   WgmmaQueue& wgmma_queue() const { return sm->wgmmas[warp->index % 4]; }
@@ -87,6 +97,8 @@ class Warps {
   void set_ready(Track&, std::uint32_t operation, double time, Stall reason) const;
 
  private:
+  const Operands& operands_of(const Track&, std::uint32_t operation) const;
+
   const sim::Program& program_;
   const Costs costs_;
   const std::size_t operations_;

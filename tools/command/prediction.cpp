@@ -30,7 +30,7 @@ void scale(std::vector<double>& times, double factor) {
 
 timing::Prediction predict_launches(const ir::Module& module, launch::Contract contract, const std::string& folder,
                                     const timing::Chip& chip, const timing::Question& question, diag::Sink& sink) {
-  simplify(contract, question.values || timing::needs_values(module), question.kept);
+  simplify(contract, question.values || timing::needs_values(module, contract), question.kept);
   harness::fill(contract, folder);
   return timing::predict(module, contract, chip, question, sink);
 }
