@@ -381,7 +381,7 @@ void TimedRun::run_on(Track& t, double others, const ir::Operation*& current) {
 ClusterTime TimedRun::result() const {
   ClusterTime out = time_;
   out.cycles = now_;
-  for (const Sm& s : sms_) out.drain = std::max(out.drain, s.written.free() - now_);
+  for (const Sm& s : sms_) out.drain = std::max(out.drain, s.stored() - now_);
   const auto lets = [](const std::optional<double>& at) { return at.has_value(); };
   if (std::all_of(lets_begin_.begin(), lets_begin_.end(), lets))
     out.lets_begin_at = **std::max_element(lets_begin_.begin(), lets_begin_.end());
