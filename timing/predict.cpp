@@ -54,7 +54,7 @@ class Runs {
     diag::Sink unheard;
     sim::simulate(module_, used_, options, unheard, &survey);
     const std::vector<GivenByL2> given = survey.given();
-    const std::vector<double> outside = survey.outside();
+    const std::vector<PartsOutside> outside = survey.outside();
     for (std::size_t k = 0; k < std::min(given.size(), around.size()); ++k)
       if (k < wanted.size() && wanted[k]) around[k].given = given[k], around[k].outside = outside[k];
   }

@@ -87,7 +87,7 @@ TimedRun::TimedRun(sim::Cluster& cluster, const Chip& chip, const Surroundings& 
       record_(cluster, around.timeline),
       buffers_(cluster.grid.memory, around_, share_.hbm_rate),
       accesses_(chip, share_, buffers_),
-      copies_(chip, share_, buffers_, cluster.ctas.size(), around.outside),
+      copies_(chip, share_, buffers_, cluster.ctas.size()),
       tensor_(chip, sms_, record_, around.values),
       lets_begin_(cluster.ctas.size()) {
   time_.ctas = std::uint32_t(cluster.ctas.size());
