@@ -136,6 +136,20 @@ TEST_CASE("stores to shared memory wait behind those to global memory that came 
   CHECK(cycles(40) > 1000);  // though there is room for them
 }
 
+TEST_CASE("the last of CTAs that count shares L2 with the last ones alone") {
+  const timing::Chip h100 = harness::chip_of("h100");
+  const auto stored_after = [&](std::uint32_t counted) {
+    launch::Contract c = one_buffer(32, 132);
+    c.buffers[0] = filled("out", std::vector<std::uint32_t>(1 << 15, counted));
+    const std::string text = "atom.global.inc.u32 %r4, [%out], 3; bar.warp.sync -1;\n" + stores(64, true);
+    return time_of(kernel(text), c, no_values, h100).until_stored();
+  };
+  const auto of_lines = [&](double sms) {
+    return 64 * 32 * timing::share_of(h100, sms).store_line;
+  };
+  CHECK(stored_after(3) - stored_after(0) == doctest::Approx(of_lines(33) - of_lines(132)).epsilon(0.1));
+}
+
 TEST_CASE("what releases to other CTAs waits until L2 has the stores, a relaxed access does not") {
   const timing::Chip h100 = harness::chip_of("h100");
   const double alone = h100[timing::FactId::fence_wide], all = 64 * 32 * 2;
