@@ -46,7 +46,7 @@ double Accesses::store_global(Sm& s, double now) {
   const double share_begins = s.written.begin(in_turn ? std::max(0.0, now - store_ahead) : now, cycles);
   const double begins = std::max(s.sent.begin(now, own), share_begins);
   s.sent.hold(begins + own);
-  const double enters = begins - s.store_room * cycles / (wgmma ? bytes() : parts * sector_bytes);
+  const double enters = begins - s.store_room * cycles / (wgmma ? 1 : parts * sector_bytes);
   s.shared_port.hold(wgmma ? begins + own : enters);
   for (const Touch& x : touched_) buffers_.own(x.address);
   if (const auto out = buffers_.write(buffers_.at(touched_.front().address), bytes())) s.hbm.end(now, *out);
@@ -74,8 +74,7 @@ double Accesses::load_global(Sm& s, const Cost& c, double now, double begins) {
   const double latency = c.latency + std::max(far, part * (chip_[hbm_latency] - chip_[l2_latency]));
   const double sent = std::max(asked, s.stored());
   const double there =
-      std::max({given, s.ingest.end(std::max(taken, s.stored()), travels), sent + travels, found.there}) +
-      latency;
+      std::max({given, s.ingest.end(std::max(taken, s.stored()), travels), sent + travels, found.there}) + latency;
   if (c.is_cached) s.l1.fill(touched_, there);
   buffers_.ask(bytes);
   return there;

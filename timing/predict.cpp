@@ -177,8 +177,8 @@ Chip slowed_by_tensor_core(Chip chip, double tensor_use) {
   using enum FactId;
   for (const FactId id : {ingest_rate, ingest_rate_all, ingest_rate_own, ingest_rate_split, hbm_rate})
     chip.values[std::size_t(id)].value *= std::max(1.0, more);
-  // Stores alone were seen at the highest clock; those of whole lines HBM has to take, which it did not have to there.
-  chip.values[std::size_t(store_lines_all)].value *= chip[max_clock] / clock;
+  // Stores alone leave the tensor core idle. Those of whole lines HBM has to take here, which it did not have to there.
+  chip.values[std::size_t(store_lines_all)].value *= chip[load_clock] / clock;
   return chip;
 }
 

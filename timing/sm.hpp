@@ -93,7 +93,7 @@ struct Sm {
   std::array<Server, 4> tmem_ports{};  // of the four quarters
   std::array<Server, 4> sub_cores{};   // wgmma: each warp of a warpgroup has its own part of the tensor core
   L1Cache l1;
-  double store_room = 0;             // bytes of stores that are on their way while their warps go on
+  double store_room = 0;             // of stores on their way, while their warps go on: how many, or bytes of sectors
   std::array<WgmmaQueue, 4> wgmmas;  // of the sub-cores
   Server shared_port{};
   Server operands{};                               // of wgmma, and copies beside them, out of and into shared memory

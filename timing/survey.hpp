@@ -45,7 +45,7 @@ class Survey final : public sim::schedule::Schedule, public sim::Observer {
   const sim::Cta* cta_ = nullptr;
   std::set<std::pair<std::uint32_t, std::string>> seen_{};  // CTAs and buffers of this launch
   std::vector<std::map<std::string, Boxes>> launches_{};
-  std::vector<std::map<std::string, std::uint32_t>> outside_{};  // by launch and buffer: CTAs whose first box does in part
+  std::vector<std::map<std::string, std::uint32_t>> outside_{};  // CTAs whose first box of a buffer does in part
 };
 
 }  // namespace kiln::timing

@@ -225,9 +225,7 @@ std::optional<std::uint32_t> TimedRun::bound_reached(const Next& n) const {
   return bound > 0 && word(0) == bound ? std::optional(bound) : std::nullopt;
 }
 
-void TimedRun::share_among(double busy) {
-  share_ = share_of(chip_, std::max(double(sms_.size()), busy));
-}
+void TimedRun::share_among(double busy) { share_ = share_of(chip_, std::max(double(sms_.size()), busy)); }
 
 void TimedRun::load_tmem(Track& t, const Next& n, double bytes) {
   const double own = bytes / chip_[tmem_load_rate];  // two warps of a quarter have twice the rate of one

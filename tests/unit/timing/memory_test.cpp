@@ -102,7 +102,7 @@ TEST_CASE("a warp goes on while what it stored is on its way, as much of it as t
   const timing::Chip h100 = harness::chip_of("h100");
   const Timed few = stored(stores(40, true), 0, h100), many = stored(stores(64, true), 0, h100);
   CHECK(few.cycles() < 0.2 * few.until_stored());  // 20 KB
-  const double held = h100[timing::FactId::store_queue] / 16;
+  const double held = h100[timing::FactId::store_queue] * 32;
   CHECK(many.cycles() == doctest::Approx(2 * (64 * 32 - held)).epsilon(0.1));
   CHECK(stored(stores(64, true), 227 << 10, h100).cycles() == doctest::Approx(many.cycles()).epsilon(0.02));
 }
@@ -144,9 +144,7 @@ TEST_CASE("the last of CTAs that count shares L2 with the last ones alone") {
     const std::string text = "atom.global.inc.u32 %r4, [%out], 3; bar.warp.sync -1;\n" + stores(64, true);
     return time_of(kernel(text), c, no_values, h100).until_stored();
   };
-  const auto of_lines = [&](double sms) {
-    return 64 * 32 * timing::share_of(h100, sms).store_line;
-  };
+  const auto of_lines = [&](double sms) { return 64 * 32 * timing::share_of(h100, sms).store_line; };
   CHECK(stored_after(3) - stored_after(0) == doctest::Approx(of_lines(33) - of_lines(132)).epsilon(0.1));
 }
 
