@@ -8,6 +8,7 @@ namespace {
 using enum FactId;
 
 constexpr double wavefront_bytes = 128;
+constexpr double store_ahead = 200;      // cycles by which an SM's stores may be before its share of what L2 takes
 constexpr std::uint64_t hbm_bytes = 64;  // that L2 asks of HBM at once
 
 }  // namespace
@@ -32,15 +33,21 @@ double Accesses::load_shared(Sm& s, double now, double begins) {
 
 double Accesses::store_shared(Sm& s, double now) { return s.shared_port.begin(now, shared_cycles(s, now)); }
 
-// The first-level cache holds what is on its way to L2. A warp waits where that is full, and accesses of shared memory
-// that come after its store wait with it: they go through one pipeline, in order.
+// A warp waits where too much is on its way. Accesses of shared memory that come after its store go through the same
+// pipeline, in order. On a chip with wgmma that pipeline is where stores wait; else the first-level cache holds them.
 double Accesses::store_global(Sm& s, double now) {
   if (touched_.empty()) return now;
-  const double parts = sectors(touched_);
-  const double cycles = std::max(lines(touched_) * share_.store_line, parts * share_.store_sector);
-  const double begins = s.written.begin(now, cycles);
-  const double enters = begins - s.store_room * cycles / parts;
-  s.shared_port.hold(enters);
+  const bool wgmma = chip_.core == TensorCore::wgmma;
+  const double of_lines = lines(touched_), parts = sectors(touched_);
+  const double cycles = std::max(of_lines * share_.store_line, parts * share_.store_sector);
+  // Parts of lines L2 takes from SMs in turn: while the warps of one hand over to each other it takes more of others.
+  const bool in_turn = wgmma && of_lines * share_.store_line > parts * share_.store_sector;
+  const double own = in_turn ? std::max(of_lines * chip_[store_line], parts * chip_[store_sector]) : cycles;
+  const double share_begins = s.written.begin(in_turn ? std::max(0.0, now - store_ahead) : now, cycles);
+  const double begins = std::max(s.sent.begin(now, own), share_begins);
+  s.sent.hold(begins + own);
+  const double enters = begins - s.store_room * cycles / (wgmma ? 1 : parts * sector_bytes);
+  s.shared_port.hold(wgmma ? begins + own : enters);
   for (const Touch& x : touched_) buffers_.own(x.address);
   if (const auto out = buffers_.write(buffers_.at(touched_.front().address), bytes())) s.hbm.end(now, *out);
   return enters;
@@ -65,10 +72,9 @@ double Accesses::load_global(Sm& s, const Cost& c, double now, double begins) {
   const double given = part > 0 ? s.hbm.end(now, buffers_.cycles_of_read(bytes * part)) : 0;
   const double far = handed && c.is_cached ? chip_[l2_far] - chip_[l2_latency] : 0;
   const double latency = c.latency + std::max(far, part * (chip_[hbm_latency] - chip_[l2_latency]));
-  const double sent = std::max(asked, s.written.free());
+  const double sent = std::max(asked, s.stored());
   const double there =
-      std::max({given, s.ingest.end(std::max(taken, s.written.free()), travels), sent + travels, found.there}) +
-      latency;
+      std::max({given, s.ingest.end(std::max(taken, s.stored()), travels), sent + travels, found.there}) + latency;
   if (c.is_cached) s.l1.fill(touched_, there);
   buffers_.ask(bytes);
   return there;

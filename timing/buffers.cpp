@@ -35,4 +35,10 @@ std::optional<double> Buffers::given_by_l2(Place p) const {
   return found == around_.given.end() ? std::nullopt : std::optional(found->second);
 }
 
+double Buffers::part_outside(Place p) const {
+  if (!p) return 0;
+  const auto found = around_.outside.find(p->name);
+  return found == around_.outside.end() ? 0 : found->second;
+}
+
 }  // namespace kiln::timing

@@ -84,15 +84,13 @@ Share share_of(const Chip& chip, double busy_sms) {
   };
   const auto from_l2 = [&](FactId of_all) { return std::min(chip[ingest_rate], chip[of_all] * chip[sms] / busy_sms); };
   // On a chip with wgmma one SM alone, and half of them, take half of the time of all for rows in two lines: the parts
-  // of the chip bound them. For absent rows two SMs of a TPC do, and there are as many TPCs as half of the SMs.
+  // of the chip bound them.
   const bool wgmma = chip.core == TensorCore::wgmma;
   const double crowd = std::max(1.0, 2 * busy_sms / chip[sms]) / 2;
   const double split = wgmma ? chip[ingest_rate_split] / crowd : from_l2(ingest_rate_split);
-  const double absent = wgmma ? chip[copy_row_outside] * (busy_sms > chip[sms] / 2 ? 1 : 0.5) : chip[copy_row];
   return {from_l2(ingest_rate_all),
           from_l2(ingest_rate_own),
           split,
-          absent,
           chip[hbm_rate] / chip[load_clock] / busy_sms,
           crowded(store_line, store_lines_all),
           crowded(store_sector, store_sectors_all),

@@ -117,7 +117,6 @@ struct Share {
   double ingest_rate = 0;   // bytes a cycle from L2
   double own_rate = 0;      // the same of what no other SM reads
   double split_rate = 0;    // and of rows that lie in two lines
-  double absent_row = 0;    // cycles of the copy engine for a row that the tensor does not have
   double hbm_rate = 0;      // bytes a cycle from HBM
   double store_line = 0;    // cycles of a stored line, at least
   double store_sector = 0;  // and of each of its sectors

@@ -11,7 +11,8 @@ using enum FactId;
 
 constexpr std::uint32_t row_bytes = 128;  // that the copy engine takes at once
 constexpr double filled_beside = 0.1;     // of the time in which HBM gives a load: L2 gives nothing to the SM
-constexpr double nothing_inside = 0.5;    // a row of a box that lies outside as a whole: the pair's other CTA has none
+constexpr double one_of_tpc = 0.5;        // of all SMs: where no more have absent rows, one of a TPC has
+constexpr double half = 0.5;              // of an absent row's time, where the other SM of the TPC has none
 // A row in two lines, to the mean of rows that begin at each multiple of 16 bytes of a line in turn: of eight one lies
 // in one line, three in whole sectors of two, and four in parts of sectors.
 constexpr double whole_sectors = 0.7, parts_of_sectors = 1.3;
@@ -68,8 +69,9 @@ void Copies::load(Sm& s, const sim::Transfer& t, double now) {
   const Buffers::Place buffer = buffers_.at(t.global);
   // What the tensor does not have the copy engine makes, on a chip with wgmma in a time of its own.
   const bool wgmma = chip_.core == TensorCore::wgmma;
-  double absent_row = share_.absent_row;
-  if (wgmma && ctas_ > 1) absent_row = chip_[copy_row_outside] * (asked.bytes == 0 ? nothing_inside : 1);
+  const double outside = buffers_.part_outside(buffer);
+  const bool halved = ctas_ > 1 ? asked.bytes == 0 : outside <= one_of_tpc;
+  const double absent_row = wgmma ? chip_[copy_row_outside] * (halved ? half : 1) : chip_[copy_row];
   const double cycles = (asked.rows - asked.absent) * chip_[copy_row] + asked.absent * absent_row;
   const double bytes = wgmma ? asked.bytes : double(t.bytes);
   double from_hbm = 0;
@@ -85,7 +87,7 @@ void Copies::load(Sm& s, const sim::Transfer& t, double now) {
     engine_end_ = s.copies.end(now + (first ? chip_[descriptor_miss] : 0), cycles);
     // Absent rows hold up those that are there, the more SMs have some; what HBM gives is in their way.
     if (wgmma && ctas_ == 1) {
-      const double held_up = asked.absent * chip_[copy_row_outside] * outside_ * (1 + cold_.value_or(0));
+      const double held_up = asked.absent * chip_[copy_row_outside] * outside * (1 + cold_.value_or(0));
       s.ingest.end(*engine_end_ - cycles, held_up);
     }
   }

@@ -22,10 +22,10 @@ class Copies {
     double read = 0, done = 0;
   };
 
-  /// `ctas`: of the cluster; `outside`: of all SMs, those that load boxes which lie outside of a tensor in part.
+  /// `ctas`: of the cluster.
   /// Chip, share and buffers must outlive the copies.
-  Copies(const Chip& chip, const Share& share, Buffers& buffers, std::size_t ctas, double outside)
-      : chip_(chip), share_(share), buffers_(buffers), ctas_(double(ctas)), outside_(outside) {}
+  Copies(const Chip& chip, const Share& share, Buffers& buffers, std::size_t ctas)
+      : chip_(chip), share_(share), buffers_(buffers), ctas_(double(ctas)) {}
 
   /// An instruction is issued. `multicast`: it copies to several CTAs.
   void issue(bool multicast);
@@ -59,7 +59,7 @@ class Copies {
   const Chip& chip_;
   const Share& share_;
   Buffers& buffers_;
-  double ctas_, outside_;
+  double ctas_;
   bool any_ = false;
 
   // Of the instruction that is being issued.

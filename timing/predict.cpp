@@ -67,7 +67,7 @@ class Runs {
     diag::Sink unheard;
     sim::simulate(module_, used_, options, unheard, &survey);
     const std::vector<GivenByL2> given = survey.given();
-    const std::vector<double> outside = survey.outside();
+    const std::vector<PartsOutside> outside = survey.outside();
     for (std::size_t k = 0; k < std::min(given.size(), around.size()); ++k)
       if (k < wanted.size() && wanted[k]) around[k].given = given[k], around[k].outside = outside[k];
   }
@@ -191,6 +191,8 @@ Chip slowed_by_tensor_core(Chip chip, double tensor_use) {
   using enum FactId;
   for (const FactId id : {ingest_rate, ingest_rate_all, ingest_rate_own, ingest_rate_split, hbm_rate})
     chip.values[std::size_t(id)].value *= std::max(1.0, more);
+  // Stores alone leave the tensor core idle. Those of whole lines HBM has to take here, which it did not have to there.
+  chip.values[std::size_t(store_lines_all)].value *= chip[load_clock] / clock;
   return chip;
 }
 

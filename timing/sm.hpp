@@ -78,7 +78,8 @@ struct Sm {
   /// `shared`: bytes of shared memory that its CTA has.
   Sm(const Chip& chip, std::uint64_t shared)
       : l1(std::uint64_t(chip[FactId::l1_and_shared]) - std::min(std::uint64_t(chip[FactId::l1_and_shared]), shared)),
-        store_room(std::max(0.0, chip[FactId::l1_and_shared] - double(shared)) / sector_bytes),
+        store_room(chip.core == TensorCore::wgmma ? chip[FactId::store_queue]
+                                                  : std::max(0.0, chip[FactId::l1_and_shared] - double(shared))),
         wgmmas{WgmmaQueue(chip), WgmmaQueue(chip), WgmmaQueue(chip), WgmmaQueue(chip)},
         tensor(chip) {}
 
@@ -92,12 +93,13 @@ struct Sm {
   std::array<Server, 4> tmem_ports{};  // of the four quarters
   std::array<Server, 4> sub_cores{};   // wgmma: each warp of a warpgroup has its own part of the tensor core
   L1Cache l1;
-  double store_room = 0;             // sectors of stores on their way that the first-level cache holds
+  double store_room = 0;             // of stores on their way, while their warps go on: how many, or bytes of sectors
   std::array<WgmmaQueue, 4> wgmmas;  // of the sub-cores
   Server shared_port{};
   Server operands{};                               // of wgmma, and copies beside them, out of and into shared memory
   Server lines{};                                  // of global memory, as loads touch them
-  Server written{};                                // what stores send to L2
+  Server sent{};                                   // stores, as the SM sends them
+  Server written{};                                // and as its share of what L2 takes
   Server hbm{};                                    // the SM's share of it
   std::unordered_set<std::uint64_t> hbm_blocks{};  // that loads have asked of it
   Server copies{};                                 // the copy engine: rows of boxes
@@ -107,6 +109,9 @@ struct Sm {
   TensorPipe tensor;
   std::set<std::uint64_t> maps{};  // tensors whose maps have been fetched
   bool fetches_maps = false;       // the kernel does so itself
+
+  /// When L2 has all that was stored.
+  double stored() const { return std::max(sent.free(), written.free()); }
 };
 
 }  // namespace kiln::timing

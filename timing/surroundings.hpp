@@ -20,7 +20,7 @@ struct Surroundings {
   // cluster has not just written it.
   std::map<std::string, double> spilled{};
   GivenByL2 given{};                // of what bulk copies load, where it is known
-  double outside = 0;               // of all SMs, those that load boxes which lie outside of a tensor in part
+  PartsOutside outside{};           // of bulk copies, where it is known
   std::set<std::string> handed{};   // buffers that clusters of the launch write for others to read
   double dirty = 0;                 // what comes into L2 drives out as much, of which HBM must take this part
   std::uint64_t busy_clusters = 0;  // that run at the same time; 0: as many as there are and fit

@@ -50,7 +50,7 @@ void Survey::transfer(sim::AsyncId, const sim::Transfer& t) {
   std::uint64_t begin = t.global;
   if (t.box) {
     const auto rows = sim::global_rows(*t.box);
-    if (rows.size() < t.box->rows()) outside_.back().insert(cta_->index);
+    if (rows.size() < t.box->rows()) ++outside_.back()[region->name];
     if (rows.empty()) return;
     begin = rows.front().first;
   }
@@ -79,9 +79,12 @@ std::vector<GivenByL2> Survey::given() const {
   return out;
 }
 
-std::vector<double> Survey::outside() const {
-  std::vector<double> out;
-  for (const auto& ctas : outside_) out.push_back(double(ctas.size()) / chip_[FactId::sms]);
+std::vector<PartsOutside> Survey::outside() const {
+  std::vector<PartsOutside> out;
+  for (const auto& launch : outside_) {
+    PartsOutside& parts = out.emplace_back();
+    for (const auto& [name, ctas] : launch) parts[name] = ctas / chip_[FactId::sms];
+  }
   return out;
 }
 

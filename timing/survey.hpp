@@ -16,6 +16,8 @@ namespace kiln::timing {
 
 /// By buffer: of what bulk copies load of it, the part that L2 has to give; 1 where no two CTAs load the same.
 using GivenByL2 = std::map<std::string, double>;
+/// By buffer: of all SMs, the part that load boxes of it which lie outside of its tensor in part.
+using PartsOutside = std::map<std::string, double>;
 
 /// Runs all clusters of a launch that are on the chip at the same time, each until it waits for its first copies, and
 /// notes where these begin. Give it to a run as its schedule and as its observer; the run computes nothing.
@@ -29,8 +31,7 @@ class Survey final : public sim::schedule::Schedule, public sim::Observer {
 
   /// Of each launch that ran.
   std::vector<GivenByL2> given() const;
-  /// Of each launch that ran, the part of the chip's SMs that load boxes which lie outside of a tensor in part.
-  std::vector<double> outside() const;
+  std::vector<PartsOutside> outside() const;
 
  private:
   // The first copy of a CTA from a buffer, by the address where it begins: the CTAs for which it is the same one.
@@ -44,7 +45,7 @@ class Survey final : public sim::schedule::Schedule, public sim::Observer {
   const sim::Cta* cta_ = nullptr;
   std::set<std::pair<std::uint32_t, std::string>> seen_{};  // CTAs and buffers of this launch
   std::vector<std::map<std::string, Boxes>> launches_{};
-  std::vector<std::set<std::uint32_t>> outside_{};  // by launch: CTAs whose first boxes lie outside in part
+  std::vector<std::map<std::string, std::uint32_t>> outside_{};  // CTAs whose first box of a buffer does in part
 };
 
 }  // namespace kiln::timing

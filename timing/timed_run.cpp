@@ -1,6 +1,8 @@
 #include "timing/timed_run.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <limits>
 
 #include "ptx/isa/mbarrier.hpp"
@@ -81,13 +83,14 @@ TimedRun::TimedRun(sim::Cluster& cluster, const Chip& chip, const Surroundings& 
       chip_(chip),
       around_(around),
       resident_(resident_clusters(chip, cluster.ctas.size())),
-      share_(share_of(chip, busy_sms(cluster, resident_, around.busy_clusters))),
+      busy_(busy_sms(cluster, resident_, around.busy_clusters)),
+      share_(share_of(chip, busy_)),
       sms_(cluster.ctas.size(), Sm(chip, cluster.grid.program.layout.shared_bytes)),
       warps_(cluster, chip, sms_),
       record_(cluster, around.timeline),
       buffers_(cluster.grid.memory, around_, share_.hbm_rate),
       accesses_(chip, share_, buffers_),
-      copies_(chip, share_, buffers_, cluster.ctas.size(), around.outside),
+      copies_(chip, share_, buffers_, cluster.ctas.size()),
       tensor_(chip, sms_, record_, around.values),
       lets_begin_(cluster.ctas.size()) {
   time_.ctas = std::uint32_t(cluster.ctas.size());
@@ -187,6 +190,8 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
     case Does::load_global:
       warps_.set_ready(t, n.operation, accesses_.load_global(*t.sm, c, now_, begins));
       time_.counts |= op->opcode == Opcode::atom;
+      if (op->opcode != Opcode::atom) break;
+      if (const auto bound = bound_reached(n)) share_among(busy_ / (*bound + 1));
       break;
     case Does::store_global: t.at = std::max(t.at, accesses_.store_global(*t.sm, now_)); break;
     case Does::tmem_load: load_tmem(t, n, double(c.lane_bytes) * sim::count(n.lanes)); break;
@@ -203,6 +208,24 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
     default: break;
   }
 }
+
+// A counter that wraps: of so many CTAs the last one sees its bound, and what it does from then on the others do not.
+std::optional<std::uint32_t> TimedRun::bound_reached(const Next& n) const {
+  const sim::Inst& inst = cluster_.grid.program.insts[n.operation];
+  if (isa::Combine(inst.mode) != isa::Combine::inc || inst.count != 1 || !n.lanes) return std::nullopt;
+  const auto word = [&](unsigned k) {
+    std::uint32_t value;
+    const std::size_t lane = std::size_t(std::countr_zero(n.lanes));
+    std::memcpy(&value,
+                issuer_->warp->registers + cluster_.grid.program.slots[inst.more + k].offset + lane * sizeof value,
+                sizeof value);
+    return value;
+  };
+  const std::uint32_t bound = word(1);
+  return bound > 0 && word(0) == bound ? std::optional(bound) : std::nullopt;
+}
+
+void TimedRun::share_among(double busy) { share_ = share_of(chip_, std::max(double(sms_.size()), busy)); }
 
 void TimedRun::load_tmem(Track& t, const Next& n, double bytes) {
   const double own = bytes / chip_[tmem_load_rate];  // two warps of a quarter have twice the rate of one
@@ -246,7 +269,9 @@ void TimedRun::meet_mbarrier(Track& t, const Next& n, double since) {
 void TimedRun::multiply(const sim::MmaTask& task) { tensor_.multiply(*issuer_->cta, task, now_); }
 
 void TimedRun::transfer(const sim::Transfer& t) {
-  if (issuer_) copies_.transfer(*issuer_->sm, t, now_);
+  if (!issuer_) return;
+  if (t.signals) share_among(busy_);  // the next tile's, which others load too
+  copies_.transfer(*issuer_->sm, t, now_);
 }
 
 void TimedRun::access(const sim::Range& range, sim::AccessKind kind) {
@@ -381,7 +406,7 @@ void TimedRun::run_on(Track& t, double others, const ir::Operation*& current) {
 ClusterTime TimedRun::result() const {
   ClusterTime out = time_;
   out.cycles = now_;
-  for (const Sm& s : sms_) out.drain = std::max(out.drain, s.written.free() - now_);
+  for (const Sm& s : sms_) out.drain = std::max(out.drain, s.stored() - now_);
   const auto lets = [](const std::optional<double>& at) { return at.has_value(); };
   if (std::all_of(lets_begin_.begin(), lets_begin_.end(), lets))
     out.lets_begin_at = **std::max_element(lets_begin_.begin(), lets_begin_.end());

@@ -96,6 +96,8 @@ class TimedRun {
   void issue(Track&, const Next&, const ir::Operation*& current);
   Release release_of(bool by_event) const;
   void settle(Track&, const Next&, const Cost&);
+  std::optional<std::uint32_t> bound_reached(const Next&) const;
+  void share_among(double busy);
   void load_tmem(Track&, const Next&, double bytes);
   void start_wgmma(const Track&, const Next&);
   void answer_peeks(Track&);
@@ -110,7 +112,8 @@ class TimedRun {
   const Chip& chip_;
   const Surroundings around_;
   const std::uint64_t resident_;  // clusters at once
-  const Share share_;             // of each SM that is busy
+  const double busy_;             // SMs at once
+  Share share_;                   // of each of them
   std::vector<Sm> sms_;           // by CTA
   Warps warps_;
   Record record_;

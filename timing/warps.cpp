@@ -87,7 +87,7 @@ Next Warps::next(const Track& t, double now) const {
     };
     if (c.does == Does::mma || c.does == Does::tmem_copy) not_before(t.sm->tensor.room(n.unit), Stall::mma_queue);
     if (c.does == Does::wgmma) not_before(t.wgmma_queue().room(n.unit), Stall::mma_queue);
-    if (c.releases) not_before(t.sm->written.free(), Stall::fence);
+    if (c.releases) not_before(t.sm->stored(), Stall::fence);
     if (c.does == Does::wait_tmem_load) not_before(t.loaded, Stall::tensor_memory);
     if (c.does == Does::wait_tmem_store) not_before(t.stored, Stall::tensor_memory);
   }
