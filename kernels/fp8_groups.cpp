@@ -1,7 +1,7 @@
 // Groups of rows in e4m3 with f32 scales, one for 128 elements of a row of A and one for 128 x 128 elements of B: the
-// tensor core sums up a block of 128 along K, eight warps scale the sums and add them in registers, each warpgroup half
-// of the columns. Scales are loaded a block before they are needed. Groups follow one another, or have room of their
-// own, as in kernels/grouped.cpp.
+// tensor core sums up a block of 128 along K, sixteen warps scale the sums and add them in registers, two neighbours at
+// a time, each warpgroup a quarter of the columns. Scales are loaded before they are needed, those of four blocks.
+// Groups follow one another, or have room of their own, as in kernels/grouped.cpp.
 #include "kernels/by_hand.hpp"
 
 #include "kernels/fp8_scales.hpp"
@@ -12,13 +12,14 @@ using namespace kiln::dsl;
 
 namespace {
 
-constexpr int M = 128, N = scaled_block, K = scaled_block, stages = 6, accumulators = 4, chunk = 32;
+constexpr int M = 128, N = scaled_block, K = scaled_block, stages = 6, accumulators = 4;
 constexpr int a = 0, b = 1;  // places in a slot
 using Mma = tcgen05_mma<kind_f8f6f4, e4m3, e4m3, f32, M, N>;
 using ATile = Mma::ATile<K, K_major, swizzle_128B>;
 using BTile = Mma::BTile<K, K_major, swizzle_128B>;
 using MatricesMap = TensorMapHandle<e4m3, 3>;
-using Promoters = Warpgroups<2>;
+constexpr int promoters = 4;
+using Promoters = Warpgroups<promoters>;
 
 constexpr auto grouped_list =
     parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<MatricesMap>(), "SFA"_arg.is<Pointer<f32>>(),
@@ -65,37 +66,47 @@ struct Blocks {
     });
   }
 
+  // Scales come four at a time: a lane's are in a line of their own. A row of them is whole 16 bytes.
   void promote(Promoters& g, const Place& at) {
-    constexpr int half = N / 2;
+    constexpr int share = N / promoters, scales_together = 4;
     const U64 of_a = sfa.at(multiply_wide(select(at.is_there, at.row, 0), scale_pitch(k_blocks))),
               of_b = sfb.at(multiply_wide(at.scales_of_b, scale_pitch(k_blocks)));
-    const auto scale_of = [&](const U64& of, const U32& block) {
-      return g.ld_global_f32(of + multiply_wide(block, 4));
+    const U32 quads = scale_pitch(k_blocks) / scales_together;
+    auto next_a = g.vars<scales_together>(0.0f), next_b = g.vars<scales_together>(0.0f);
+    const auto load_scales = [&](const U64& a, const U64& b) {
+      const auto of_row = g.ld_global_v4_f32(a), of_column = g.ld_global_v4_f32(b);
+      for (int i = 0; i < scales_together; ++i) next_a[i] = of_row[i], next_b[i] = of_column[i];
     };
-    auto next_a = g.var(g.ld_global_f32(of_a)), next_b = g.var(g.ld_global_f32(of_b));
-    auto total = g.vars<half>(0.0f);
-    g.loop(k_blocks, [&](U32 i) {
-      const F32 scale = next_a * next_b;
-      const U32 next = min(i + 1, k_blocks - 1);
-      next_a = scale_of(of_a, next);
-      next_b = scale_of(of_b, next);
-      const auto block = sums.wait(g);
-      for (int c = 0; c < half; c += chunk) {
-        const auto part = g.wait(g.load(g.share(block.sums).columns<chunk>(c)));
-        if (c + chunk == half) sums.release(g, block);
-        for (int j = 0; j < chunk; ++j) total[c + j] = fma(part[j], scale, total[c + j]);
-      }
+    const F32 zero = g.var(0.0f);
+    auto total = g.vars<share / 2>(pack<F32x2>(zero, zero));  // two neighbours each
+    load_scales(of_a, of_b);
+    auto scales = g.vars<scales_together>(0.0f);  // of the blocks to come, the next one's first
+    g.loop(k_blocks, [&](U32 block) {
+      g.when(block % scales_together == 0, [&] {
+        for (int i = 0; i < scales_together; ++i) scales[i] = next_a[i] * next_b[i];
+        const U32 quad = min(block / scales_together + 1, quads - 1);
+        const U64 next = multiply_wide(quad, scales_together * isa::bits(ScalarType::f32) / 8);
+        load_scales(of_a + next, of_b + next);
+      });
+      const F32x2 scale = pack<F32x2>(scales[0], scales[0]);
+      for (int i = 1; i < scales_together; ++i) scales[i - 1] = scales[i];
+      const auto of_block = sums.wait(g);
+      const auto part = g.wait(g.load(g.share(of_block.sums)));
+      sums.release(g, of_block);
+      for (int j = 0; j < share; j += 2)
+        total[j / 2] = fma(pack<F32x2>(part[j], part[j + 1]), scale, total[j / 2].read());
     });
     const U32 column = at.column + g.share<N>();
     const U32 left = select(at.is_there, select(column < n, n - column, 0), 0);
-    g.store_global(d.at(multiply_wide(at.row, n) + widen(column)), cvt<bf16>(total.registers()), left);
+    const auto sum = [&](int j) { return unpack(total[j / 2].read())[std::size_t(j % 2)]; };
+    g.store_global(d.at(multiply_wide(at.row, n) + widen(column)), cvt<bf16>(make_registers<share>(sum)), left);
   }
 };
 
 }  // namespace
 
 Kernel gemm_e4m3_grouped(Target target, const Sizes&) {
-  KernelBuilder gemm("gemm_e4m3_grouped", target, warps<10>);
+  KernelBuilder gemm("gemm_e4m3_grouped", target, warps<18>);
   gemm.minnctapersm(1);  // its ring takes the shared memory of an SM
   const auto given = declare(gemm, grouped_list);
   const Groups groups{given["ends"_arg], given["groups"_arg]};
@@ -104,7 +115,7 @@ Kernel gemm_e4m3_grouped(Target target, const Sizes&) {
   // Columns first: a CTA comes to the groups in their order.
   auto tiles = gemm.tiles(static_schedule, column_tiles, given["row_tiles"_arg]);
 
-  gemm.role("load", warp<8>.elect(), [&](Thread t) {
+  gemm.role("load", warp<16>.elect(), [&](Thread t) {
     t.loop(tiles, [&](TilePlace tile) {
       const Groups::Tile at = groups.tile(t, tile.column, M);
       t.loop(blocks.k_blocks, [&](U32 i) {
@@ -114,8 +125,8 @@ Kernel gemm_e4m3_grouped(Target target, const Sizes&) {
       });
     });
   });
-  gemm.role("multiply", warp<9>.elect(), [&](Thread t) { t.loop(tiles, [&](TilePlace) { blocks.multiply(t); }); });
-  gemm.role("promote", warpgroups<0, 2>, [&](Promoters& g) {
+  gemm.role("multiply", warp<17>.elect(), [&](Thread t) { t.loop(tiles, [&](TilePlace) { blocks.multiply(t); }); });
+  gemm.role("promote", warpgroups<0, 4>, [&](Promoters& g) {
     g.loop(tiles, [&](TilePlace tile) {
       const Groups::Tile at = groups.tile(g, tile.column, M);
       const U32 in_group = at.row + g.row();
@@ -126,14 +137,14 @@ Kernel gemm_e4m3_grouped(Target target, const Sizes&) {
 }
 
 Kernel gemm_e4m3_masked(Target target, const Sizes&) {
-  KernelBuilder gemm("gemm_e4m3_masked", target, warps<10>);
+  KernelBuilder gemm("gemm_e4m3_masked", target, warps<18>);
   gemm.minnctapersm(1);
   const auto given = declare(gemm, masked_list);
   Blocks blocks(gemm, given);
   const U32 column = gemm.ctaid.x, row = gemm.ctaid.y, group = gemm.ctaid.z;  // of tiles
   const auto rows_of = [&](auto& scope) { return rows_or_exit(scope, given["lengths"_arg], group, row * M); };
 
-  gemm.role("load", warp<8>.elect(), [&](Thread t) {
+  gemm.role("load", warp<16>.elect(), [&](Thread t) {
     (void)rows_of(t);
     t.loop(blocks.k_blocks, [&](U32 i) {
       const auto slot = blocks.in.acquire(t);
@@ -141,11 +152,11 @@ Kernel gemm_e4m3_masked(Target target, const Sizes&) {
       t.tma_load(slot.get<b>(), given["B"_arg].at(i * K, column * N, group), slot.full);
     });
   });
-  gemm.role("multiply", warp<9>.elect(), [&](Thread t) {
+  gemm.role("multiply", warp<17>.elect(), [&](Thread t) {
     (void)rows_of(t);
     blocks.multiply(t);
   });
-  gemm.role("promote", warpgroups<0, 2>, [&](Promoters& g) {
+  gemm.role("promote", warpgroups<0, 4>, [&](Promoters& g) {
     const U32 rows = rows_of(g), in_group = row * M + g.row();
     blocks.promote(g, {group * given["m"_arg] + in_group, in_group < rows, column * N, group * gemm.nctaid.x + column});
   });
