@@ -39,13 +39,7 @@ constexpr Roots anywhere = Roots{1} << 63;
 class Pointers {
  public:
   Pointers(const ir::Code& code, const std::vector<std::uint32_t>& alike) : code_(code), of_(code.registers.size()) {
-    for (std::size_t k = 0; k < code.symbols.size(); ++k) {
-      const ir::Symbol& s = code.symbols[k];
-      const bool is_known = s.is_parameter && s.parameter_index >= 0 && std::size_t(s.parameter_index) < alike.size();
-      // A parameter's bit goes by its number, a variable's by its place after all parameters.
-      const std::size_t number = is_known ? alike[std::size_t(s.parameter_index)] : alike.size() + k;
-      symbols_.push_back(number == no_pointer ? 0 : Roots{1} << number % 63);
-    }
+    for (std::size_t k = 0; k < code.symbols.size(); ++k) symbols_.push_back(root_of(k, alike));
     while (spread()) {
     }
   }
@@ -68,6 +62,24 @@ class Pointers {
   }
 
  private:
+  // A parameter of a kernel has the bit of its number, a variable that of its place after all parameters. What a call
+  // hands over may be any pointer, and variables that are external may overlap: dynamic shared memory has many names.
+  Roots root_of(std::size_t symbol, const std::vector<std::uint32_t>& alike) const {
+    const auto is_external = [](const ir::Symbol& s) { return s.variable->linkage == ir::Linkage::external; };
+    const std::vector<ir::Symbol>& all = code_.symbols;
+    const ir::Symbol& s = all[symbol];
+    std::size_t number = alike.size() + symbol;
+    if (s.is_parameter && s.parameter_index >= 0 && code_.function->entry) {
+      const std::size_t index = std::size_t(s.parameter_index);
+      if (index < alike.size()) number = alike[index];
+    } else if (isa::is_parameter(s.variable->space)) {
+      return anywhere;
+    } else if (is_external(s)) {
+      number = alike.size() + std::size_t(std::find_if(all.begin(), all.end(), is_external) - all.begin());
+    }
+    return number == no_pointer ? 0 : Roots{1} << number % 63;
+  }
+
   Roots of(const ir::Argument& a) const {
     using Kind = ir::Argument::Kind;
     switch (a.kind) {

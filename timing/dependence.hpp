@@ -10,11 +10,14 @@
 
 namespace kiln::timing {
 
-/// Whether the guard of a branch, or an operand of a barrier, a copy or an instruction of the tensor core, may depend
-/// on what wgmma or tcgen05.mma computed. A variable counts as one place, and so does what a parameter points to;
-/// addresses whose pointer came from memory may be any of them. `alike`: of each parameter of the kernel the first one
-/// that may point to the same memory, or no_pointer; those beyond the list may point, each to memory of its own.
+/// A parameter that is no pointer.
 inline constexpr std::uint32_t no_pointer = ~std::uint32_t{0};
+
+/// Whether the guard of a branch, or an operand of a barrier, a copy or an instruction of the tensor core, may depend
+/// on what wgmma or tcgen05.mma computed. A variable counts as one place (external ones as one together), and so does
+/// what a parameter points to; addresses whose pointer came from memory or from a call may be any of them. `alike`: of
+/// each parameter of the kernel the first one that may point to the same memory, or no_pointer; those beyond the list
+/// may point, each to memory of its own.
 bool depends_on_products(const ir::Code&, const std::vector<std::uint32_t>& alike = {});
 
 /// Operations, by their index, that a run can leave out if only the way of each warp matters: no branch, barrier, copy

@@ -251,6 +251,26 @@ TEST_CASE("products matter where a branch, a barrier or a copy depends on them, 
               "setp.eq.u32 %p1, %r4, 0; @%p1 bra END; st.global.u32 [%out], 1; END:"));
 }
 
+bool depends_on_shared(const std::string& declarations, const std::string& then) {
+  const std::string text =
+      kernel("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r1}, [%r2]; tcgen05.wait::ld.sync.aligned;\n" + then +
+                 "setp.eq.u32 %p1, %r4, 0; @%p1 bra END; st.global.u32 [%out], 1; END:",
+             declarations);
+  return timing::needs_values(module_of(text), one_buffer(32));
+}
+
+TEST_CASE(
+    "products in one variable of shared memory are in no other one, unless these are external or the pointer is "
+    "found") {
+  const std::string two = ".shared .align 8 .b32 x[4]; .shared .align 8 .b32 y[4];\n";
+  const std::string dynamic = ".extern .shared .align 8 .b32 x[]; .extern .shared .align 8 .b32 y[];\n";
+  const std::string stored = "st.shared.u32 [x], %r1; ";
+  CHECK_FALSE(depends_on_shared(two, stored + "ld.shared.u32 %r4, [y];\n"));
+  CHECK(depends_on_shared(two, stored + "mov.u32 %r5, x; add.u32 %r5, %r5, 4; ld.shared.u32 %r4, [%r5];\n"));
+  CHECK(depends_on_shared(dynamic, stored + "ld.shared.u32 %r4, [y];\n"));
+  CHECK(depends_on_shared(two, stored + "ld.shared.u32 %r5, [y]; ld.shared.u32 %r4, [%r5];\n"));
+}
+
 // Stores a product through `out` and branches by a number that is loaded through `in`, or through `from`.
 bool depends_on_buffers(const std::string& out, const std::string& in, const std::string& from = "%rd1") {
   const std::string text = head + ".visible .entry k(.param .u64 out, .param .u64 in, .param .u32 n) {\n" +
