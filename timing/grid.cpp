@@ -13,6 +13,9 @@ namespace {
 constexpr double straight = 0.01;        // a cluster that is so far off the line, as a part of its time, bends it
 constexpr double worth = 0.005;          // of the grid's work: less is not worth another cluster
 constexpr std::size_t most_points = 16;  // of an axis
+// Of one whose clusters all run in their order. On the first axis that is done for few only, because there clusters that
+// count share no tile, but have one after the other.
+constexpr std::size_t most_in_order = 128;
 
 Work between(const Work& x, const Work& y, double share) {
   const auto on_line = [&](double a, double b) { return a + share * (b - a); };
@@ -26,6 +29,11 @@ Sample::Sample(launch::Dim3 clusters, bool all) : extents_{clusters.x, clusters.
 
 std::uint32_t Sample::number(int axis, std::uint32_t at) const {
   return axis == 0 ? at : axis == 1 ? at * extents_[0] : at * extents_[0] * extents_[1];
+}
+
+void Sample::take_all_of_last_axis() {
+  in_order_ = true;
+  left_out_ |= last_axis() > 0 && extents_[std::size_t(last_axis())] > most_in_order;
 }
 
 void Sample::take_all_of(const std::array<bool, 3>& axes, std::size_t most) {
@@ -55,7 +63,7 @@ Work Sample::mean() const {
 // The ends, the second and the middle; then the middle of what is not straight and long enough to matter.
 std::optional<std::uint32_t> Sample::missing(int axis) const {
   const std::uint32_t extent = extents_[std::size_t(axis)];
-  if (in_order_ && axis == last_axis() && extent <= most_points)
+  if (in_order_ && axis == last_axis() && extent <= (axis == 0 ? most_points : most_in_order))
     for (std::uint32_t at = 0; at < extent; ++at)
       if (!ran_.contains(number(axis, at))) return number(axis, at);
   for (const std::uint32_t at : {0u, extent - 1, std::min(1u, extent - 1), extent / 2})

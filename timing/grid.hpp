@@ -25,7 +25,7 @@ class Sample {
   void add(std::uint32_t cluster, const Work&);
   /// Of the axis whose clusters start last all run, in their order, if they are few: what one does hangs on those
   /// before.
-  void take_all_of_last_axis() { in_order_ = true; }
+  void take_all_of_last_axis();
   /// What a cluster does depends on numbers in memory: all places on these axes run, others at 0. If they are more than
   /// `most`, that many do, spread over all of them, and the others are taken to be as these are on average.
   void take_all_of(const std::array<bool, 3>& axes, std::size_t most);

@@ -48,6 +48,19 @@ TEST_CASE("where clusters count those before them, all of the axis that starts l
   CHECK(timing::Sample({3, 5, 8}, false).of_last_wave() == std::vector<std::uint32_t>{0});
 }
 
+TEST_CASE("of clusters that count none is left out on an axis of their own, or it is said") {
+  timing::Sample many({2, 2, 64}, false);
+  many.take_all_of_last_axis();
+  // The last of them adds what the others have made.
+  while (const auto next = many.next()) many.add(*next, {*next / 4 == 63 ? 900.0 : 200.0, 0});
+  CHECK(many.of(63 * 4).cycles == 900);
+  CHECK(many.of(62 * 4).cycles == 200);
+  CHECK_FALSE(many.left_out());
+  timing::Sample more({2, 2, 1000}, false);
+  more.take_all_of_last_axis();
+  CHECK(more.left_out());
+}
+
 TEST_CASE("where numbers in memory decide, all places of the axes that matter run, or so many, spread over all") {
   const auto work = [](std::uint32_t n) { return double(100 + 37 * (n % 10) * (n / 50) % 91); };
   timing::Sample s({10, 5, 4}, false);
