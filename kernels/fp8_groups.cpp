@@ -18,8 +18,9 @@ using Mma = tcgen05_mma<kind_f8f6f4, e4m3, e4m3, f32, M, N>;
 using ATile = Mma::ATile<K, K_major, swizzle_128B>;
 using BTile = Mma::BTile<K, K_major, swizzle_128B>;
 using MatricesMap = TensorMapHandle<e4m3, 3>;
-constexpr int promoters = 4;
+constexpr int promoters = 4;  // warpgroups
 using Promoters = Warpgroups<promoters>;
+constexpr int load_warp = promoters * isa::warps_per_warpgroup, multiply_warp = load_warp + 1;
 
 constexpr auto grouped_list =
     parameters("A"_arg.is<TensorMap<ATile>>(), "B"_arg.is<MatricesMap>(), "SFA"_arg.is<Pointer<f32>>(),
@@ -66,30 +67,30 @@ struct Blocks {
     });
   }
 
-  // Scales come four at a time: a lane's are in a line of their own. A row of them is whole 16 bytes.
+  // Scales come 16 bytes at a time: a lane's are in a line of their own.
   void promote(Promoters& g, const Place& at) {
-    constexpr int share = N / promoters, scales_together = 4;
+    constexpr int share = N / promoters;
     const U64 of_a = sfa.at(multiply_wide(select(at.is_there, at.row, 0), scale_pitch(k_blocks))),
               of_b = sfb.at(multiply_wide(at.scales_of_b, scale_pitch(k_blocks)));
-    const U32 quads = scale_pitch(k_blocks) / scales_together;
-    auto next_a = g.vars<scales_together>(0.0f), next_b = g.vars<scales_together>(0.0f);
+    const U32 quads = scale_pitch(k_blocks) / scales_in_piece;
+    auto next_a = g.vars<scales_in_piece>(0.0f), next_b = g.vars<scales_in_piece>(0.0f);
     const auto load_scales = [&](const U64& a, const U64& b) {
       const auto of_row = g.ld_global_v4_f32(a), of_column = g.ld_global_v4_f32(b);
-      for (int i = 0; i < scales_together; ++i) next_a[i] = of_row[i], next_b[i] = of_column[i];
+      for (int i = 0; i < scales_in_piece; ++i) next_a[i] = of_row[i], next_b[i] = of_column[i];
     };
     const F32 zero = g.var(0.0f);
     auto total = g.vars<share / 2>(pack<F32x2>(zero, zero));  // two neighbours each
     load_scales(of_a, of_b);
-    auto scales = g.vars<scales_together>(0.0f);  // of the blocks to come, the next one's first
+    auto scales = g.vars<scales_in_piece>(0.0f);  // of the blocks to come, the next one's first
     g.loop(k_blocks, [&](U32 block) {
-      g.when(block % scales_together == 0, [&] {
-        for (int i = 0; i < scales_together; ++i) scales[i] = next_a[i] * next_b[i];
-        const U32 quad = min(block / scales_together + 1, quads - 1);
-        const U64 next = multiply_wide(quad, scales_together * isa::bits(ScalarType::f32) / 8);
+      g.when(block % scales_in_piece == 0, [&] {
+        for (int i = 0; i < scales_in_piece; ++i) scales[i] = next_a[i] * next_b[i];
+        const U32 quad = min(block / scales_in_piece + 1, quads - 1);
+        const U64 next = multiply_wide(quad, scales_in_piece * isa::bits(ScalarType::f32) / 8);
         load_scales(of_a + next, of_b + next);
       });
       const F32x2 scale = pack<F32x2>(scales[0], scales[0]);
-      for (int i = 1; i < scales_together; ++i) scales[i - 1] = scales[i];
+      for (int i = 1; i < scales_in_piece; ++i) scales[i - 1] = scales[i];
       const auto of_block = sums.wait(g);
       const auto part = g.wait(g.load(g.share(of_block.sums)));
       sums.release(g, of_block);
@@ -106,7 +107,7 @@ struct Blocks {
 }  // namespace
 
 Kernel gemm_e4m3_grouped(Target target, const Sizes&) {
-  KernelBuilder gemm("gemm_e4m3_grouped", target, warps<18>);
+  KernelBuilder gemm("gemm_e4m3_grouped", target, warps<multiply_warp + 1>);
   gemm.minnctapersm(1);  // its ring takes the shared memory of an SM
   const auto given = declare(gemm, grouped_list);
   const Groups groups{given["ends"_arg], given["groups"_arg]};
@@ -115,7 +116,7 @@ Kernel gemm_e4m3_grouped(Target target, const Sizes&) {
   // Columns first: a CTA comes to the groups in their order.
   auto tiles = gemm.tiles(static_schedule, column_tiles, given["row_tiles"_arg]);
 
-  gemm.role("load", warp<16>.elect(), [&](Thread t) {
+  gemm.role("load", warp<load_warp>.elect(), [&](Thread t) {
     t.loop(tiles, [&](TilePlace tile) {
       const Groups::Tile at = groups.tile(t, tile.column, M);
       t.loop(blocks.k_blocks, [&](U32 i) {
@@ -125,8 +126,8 @@ Kernel gemm_e4m3_grouped(Target target, const Sizes&) {
       });
     });
   });
-  gemm.role("multiply", warp<17>.elect(), [&](Thread t) { t.loop(tiles, [&](TilePlace) { blocks.multiply(t); }); });
-  gemm.role("promote", warpgroups<0, 4>, [&](Promoters& g) {
+  gemm.role("multiply", warp<multiply_warp>.elect(), [&](Thread t) { t.loop(tiles, [&](TilePlace) { blocks.multiply(t); }); });
+  gemm.role("promote", warpgroups<0, promoters>, [&](Promoters& g) {
     g.loop(tiles, [&](TilePlace tile) {
       const Groups::Tile at = groups.tile(g, tile.column, M);
       const U32 in_group = at.row + g.row();
@@ -137,14 +138,14 @@ Kernel gemm_e4m3_grouped(Target target, const Sizes&) {
 }
 
 Kernel gemm_e4m3_masked(Target target, const Sizes&) {
-  KernelBuilder gemm("gemm_e4m3_masked", target, warps<18>);
+  KernelBuilder gemm("gemm_e4m3_masked", target, warps<multiply_warp + 1>);
   gemm.minnctapersm(1);
   const auto given = declare(gemm, masked_list);
   Blocks blocks(gemm, given);
   const U32 column = gemm.ctaid.x, row = gemm.ctaid.y, group = gemm.ctaid.z;  // of tiles
   const auto rows_of = [&](auto& scope) { return rows_or_exit(scope, given["lengths"_arg], group, row * M); };
 
-  gemm.role("load", warp<16>.elect(), [&](Thread t) {
+  gemm.role("load", warp<load_warp>.elect(), [&](Thread t) {
     (void)rows_of(t);
     t.loop(blocks.k_blocks, [&](U32 i) {
       const auto slot = blocks.in.acquire(t);
@@ -152,11 +153,11 @@ Kernel gemm_e4m3_masked(Target target, const Sizes&) {
       t.tma_load(slot.get<b>(), given["B"_arg].at(i * K, column * N, group), slot.full);
     });
   });
-  gemm.role("multiply", warp<17>.elect(), [&](Thread t) {
+  gemm.role("multiply", warp<multiply_warp>.elect(), [&](Thread t) {
     (void)rows_of(t);
     blocks.multiply(t);
   });
-  gemm.role("promote", warpgroups<0, 4>, [&](Promoters& g) {
+  gemm.role("promote", warpgroups<0, promoters>, [&](Promoters& g) {
     const U32 rows = rows_of(g), in_group = row * M + g.row();
     blocks.promote(g, {group * given["m"_arg] + in_group, in_group < rows, column * N, group * gemm.nctaid.x + column});
   });

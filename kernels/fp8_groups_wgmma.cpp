@@ -59,10 +59,9 @@ class Scales {
       : g_(g), of_a_(slot.part(scales_of_a) + row * row_bytes), of_b_(slot.part(scales_of_b)), key_(row / 4 % 2) {}
   // What the products of each row are multiplied by, of a block along K.
   OfRows of_block(const U32& block) {
-    constexpr int piece_blocks = 4, f32_bytes = 4,
-                  piece_bytes = piece_blocks * f32_bytes;  // a swizzle exchanges pieces
-    const U32 piece = apply("xor", block / piece_blocks, key_, nowhere);
-    const U32 of_row = of_a_ + piece * piece_bytes + block % piece_blocks * f32_bytes;
+    constexpr int f32_bytes = 4, piece_bytes = scales_in_piece * f32_bytes;  // a swizzle exchanges pieces
+    const U32 piece = apply("xor", block / scales_in_piece, key_, nowhere);
+    const U32 of_row = of_a_ + piece * piece_bytes + block % scales_in_piece * f32_bytes;
     const F32 of_column = g_.ld_shared<f32>(of_b_ + block * f32_bytes);
     return {g_.ld_shared<f32>(of_row) * of_column, g_.ld_shared<f32>(of_row + 8 * row_bytes) * of_column};
   }
