@@ -33,6 +33,8 @@ bool decides(const ir::Operation& op) {
 // Which variables an address may lie in, a bit for each; some share one.
 using Roots = std::uint64_t;
 constexpr Roots anywhere = Roots{1} << 63;
+// Whether two addresses may be the same.
+bool meet(Roots x, Roots y) { return x && y && ((x & y) || ((x | y) & anywhere)); }
 
 // Which variables each register may point into: those that a symbol names, and those that pointers among the parameters
 // point to. Parameters that may point to the same buffer are one.
@@ -146,8 +148,7 @@ class Products {
       const bool carried = reads(op);
       const std::vector<ir::RegisterId> written = code_.written(op);
       if (in_memory && written.empty() && carried) changed |= (at & ~memory) != 0, memory |= at;
-      const bool found = (at & memory) != 0 || (at != 0 && (memory & anywhere) != 0) || (at & anywhere && memory != 0);
-      if (!is_product(op.opcode) && !carried && !found) continue;
+      if (!is_product(op.opcode) && !carried && !meet(at, memory)) continue;
       for (const ir::RegisterId r : written)
         if (!carries_[r]) changed = true, carries_[r] = 1;
     }
@@ -208,8 +209,6 @@ class Deciding {
   static bool edits_map(const ir::Operation& op) {
     return op.opcode == Opcode::tensormap_replace || op.opcode == Opcode::tensormap_cp_fenceproxy;
   }
-
-  static bool meet(Roots x, Roots y) { return x && y && ((x & y) || ((x | y) & anywhere)); }
 
   bool spread() {
     bool changed = false;

@@ -40,12 +40,12 @@ void Sample::take_all_of(const std::array<bool, 3>& axes, std::size_t most) {
   if (!to_run_.empty()) return;
   together_ = axes;
   ChosenPlaces places = places_on(extents_, axes, most);
-  to_run_ = std::move(places.numbers), left_out_ = places.left_out;
+  to_run_ = std::move(places.numbers), left_out_ |= places.left_out;
 }
 
 void Sample::mix(const std::array<bool, 3>& axes, const Tallies& tallies, std::size_t most, bool checked) {
   if (mixes_) return;
-  together_ = axes, left_out_ = tallies.left_out;
+  together_ = axes, left_out_ |= tallies.left_out;
   mixes_.emplace(tallies, most, checked);
   for (const auto& [place, work] : ran_) mixes_->add(place, work);
 }

@@ -24,7 +24,7 @@ class Sample {
   std::optional<std::uint32_t> next() const;
   void add(std::uint32_t cluster, const Work&);
   /// Of the axis whose clusters start last all run, in their order, if they are few: what one does hangs on those
-  /// before.
+  /// before. Where they are more, and the axis is not the grid's first, clusters are left out.
   void take_all_of_last_axis();
   /// What a cluster does depends on numbers in memory: all places on these axes run, others at 0. If they are more than
   /// `most`, that many do, spread over all of them, and the others are taken to be as these are on average.

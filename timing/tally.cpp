@@ -130,10 +130,11 @@ void Tally::keep() {
   }
   row.push_back(fills * chip_[load_latency_hbm]);
   row.push_back(multiplied_);
+  const std::size_t before_buffers = row.size();
   for (const auto& [name, cycles] : moved_) {
-    const std::size_t column = columns_.insert({name, columns_.size()}).first->second;
-    row.resize(std::max(row.size(), takes_.size() + 2 + column + 1));
-    row[takes_.size() + 2 + column] = cycles;
+    const std::size_t column = before_buffers + columns_.insert({name, columns_.size()}).first->second;
+    row.resize(std::max(row.size(), column + 1));
+    row[column] = cycles;
   }
   tallies_.multiplies.push_back(multiplies);
 }

@@ -19,7 +19,7 @@ namespace kiln::timing {
 /// Clusters that run where numbers in memory make them differ: all places on the axes that matter, up to so many.
 inline constexpr std::size_t most_places = 512;
 
-/// ChosenPlaces on some axes of a grid, the others at 0: all of them, or if they are more than `most` that many, spread
+/// Places on some axes of a grid, the others at 0: all of them, or if they are more than `most` that many, spread
 /// over them.
 struct ChosenPlaces {
   std::vector<std::uint32_t> numbers{};  // of clusters, ascending
