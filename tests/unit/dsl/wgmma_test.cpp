@@ -236,20 +236,35 @@ struct InRegisters {
       });
     });
   }
-  void multiply(bool in_runs) {
+  // What each of the two warpgroups does: body(warpgroup, its number).
+  template <class Body>
+  void in_both(const Body& body) {
     for (const int which : {0, 1})
-      k.role("multiply" + std::to_string(which), which == 0 ? warpgroup<0> : warpgroup<1>, [&](Warpgroup& g) {
-        AnyRing own = in_runs ? in.in_runs(which, 2) : in.by_mmas();
-        RegisterSums sums(g, mma, in_runs ? 0 : which, in_runs ? 2 : 1);
-        if (in_runs && which == 1) own.skip(g, k.constant(3));
-        g.loop(in_runs ? 3 : 6, [&](U32 i) {
-          const AnySlot slot = own.wait(g);
-          sums.multiply(slot.tile(0, a_tile), slot.tile(1, b_tile), i != 0);
-          sums.commit(slot.empty);
-        });
-        sums.finish();
-        CHECK(sums.columns(0, 8, 16).count() == 8);
+      k.role("multiply" + std::to_string(which), which == 0 ? warpgroup<0> : warpgroup<1>,
+             [&](Warpgroup& g) { body(g, which); });
+  }
+  // The same, with slots and the sums of a half of the rows: body(warpgroup, slots, sums).
+  template <class Body>
+  void with_halves(const Body& body) {
+    in_both([&](Warpgroup& g, int which) {
+      AnyRing own = in.by_mmas();
+      RegisterSums sums(g, mma, which, 1);
+      body(g, own, sums);
+    });
+  }
+  void multiply(bool in_runs) {
+    in_both([&](Warpgroup& g, int which) {
+      AnyRing own = in_runs ? in.in_runs(which, 2) : in.by_mmas();
+      RegisterSums sums(g, mma, in_runs ? 0 : which, in_runs ? 2 : 1);
+      if (in_runs && which == 1) own.skip(g, k.constant(3));
+      g.loop(in_runs ? 3 : 6, [&](U32 i) {
+        const AnySlot slot = own.wait(g);
+        sums.multiply(slot.tile(0, a_tile), slot.tile(1, b_tile), i != 0);
+        sums.commit(slot.empty);
       });
+      sums.finish();
+      CHECK(sums.columns(0, 8, 16).count() == 8);
+    });
   }
   std::string text() { return emit::emit_unverified(k.build().module); }
 };
@@ -270,42 +285,36 @@ TEST_CASE("sums in registers: a warpgroup multiplies its 64 rows by 256 columns 
 TEST_CASE("sums in registers: a tile of fewer rows than the MMA has columns is multiplied to the first of them") {
   InRegisters g(sm_90a, cta_group_1, 256);
   g.load();
-  for (const int which : {0, 1})
-    g.k.role("multiply" + std::to_string(which), which == 0 ? warpgroup<0> : warpgroup<1>, [&](Warpgroup& w) {
-      AnyRing own = g.in.by_mmas();
-      RegisterSums sums(w, g.mma, which, 1);
-      TileShape half = g.b_tile;
-      half.rows = 128;
-      w.loop(6, [&](U32 i) {
-        const AnySlot slot = own.wait(w);
-        sums.multiply(slot.tile(0, g.a_tile), slot.tile(1, half), i != 0);
-        sums.commit(slot.empty);
-      });
-      sums.finish();
+  g.with_halves([&](Warpgroup& w, AnyRing& own, RegisterSums& sums) {
+    TileShape half = g.b_tile;
+    half.rows = 128;
+    w.loop(6, [&](U32 i) {
+      const AnySlot slot = own.wait(w);
+      sums.multiply(slot.tile(0, g.a_tile), slot.tile(1, half), i != 0);
+      sums.commit(slot.empty);
     });
+    sums.finish();
+  });
   CHECK(count(g.text(), "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16") == 2 * K / 16);
 }
 
 TEST_CASE("sums in registers: what was read of them stays what it was when they are multiplied again in the same scope") {
   InRegisters g(sm_90a, cta_group_1, 128);
   g.load();
-  for (const int which : {0, 1})
-    g.k.role("multiply" + std::to_string(which), which == 0 ? warpgroup<0> : warpgroup<1>, [&](Warpgroup& w) {
-      AnyRing own = g.in.by_mmas();
-      RegisterSums sums(w, g.mma, which, 1);
-      w.loop(6, [&](U32) {
-        const AnySlot slot = own.wait(w);
-        const auto multiplied = [&] {
-          sums.multiply(slot.tile(0, g.a_tile), slot.tile(1, g.b_tile), accumulate(false));
-          sums.finish();
-          return sums.columns(0, 0, 8).f32(0);
-        };
-        const F32 before = multiplied(), after = multiplied();
-        const auto give_back = [&] { sums.commit(slot.empty); };
-        w.when(before < after, give_back, give_back);
-      });
-      sums.finish();
+  g.with_halves([&](Warpgroup& w, AnyRing& own, RegisterSums& sums) {
+    w.loop(6, [&](U32) {
+      const AnySlot slot = own.wait(w);
+      const auto multiplied = [&] {
+        sums.multiply(slot.tile(0, g.a_tile), slot.tile(1, g.b_tile), accumulate(false));
+        sums.finish();
+        return sums.columns(0, 0, 8).f32(0);
+      };
+      const F32 before = multiplied(), after = multiplied();
+      const auto give_back = [&] { sums.commit(slot.empty); };
+      w.when(before < after, give_back, give_back);
     });
+    sums.finish();
+  });
   // The sum is read twice by each warpgroup: once after each wait.
   const std::string text = g.text();
   const std::size_t sums = text.find('{', text.find("wgmma.mma_async")) + 1;
