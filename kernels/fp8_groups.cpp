@@ -126,7 +126,8 @@ Kernel gemm_e4m3_grouped(Target target, const Sizes&) {
       });
     });
   });
-  gemm.role("multiply", warp<multiply_warp>.elect(), [&](Thread t) { t.loop(tiles, [&](TilePlace) { blocks.multiply(t); }); });
+  gemm.role("multiply", warp<multiply_warp>.elect(),
+            [&](Thread t) { t.loop(tiles, [&](TilePlace) { blocks.multiply(t); }); });
   gemm.role("promote", warpgroups<0, promoters>, [&](Promoters& g) {
     g.loop(tiles, [&](TilePlace tile) {
       const Groups::Tile at = groups.tile(g, tile.column, M);
