@@ -11,8 +11,10 @@ using enum FactId;
 
 constexpr std::uint32_t row_bytes = 128;  // that the copy engine takes at once
 constexpr double filled_beside = 0.1;     // of the time in which HBM gives a load: L2 gives nothing to the SM
-constexpr double one_of_tpc = 0.5;        // of all SMs: where no more have absent rows, one of a TPC has
-constexpr double half = 0.5;              // of an absent row's time, where the other SM of the TPC has none
+// Of all SMs that get absent rows: up to half, one of a TPC does; a little more, and some TPCs have two.
+constexpr double one_of_tpc = 0.5, until_shared = 0.03;
+constexpr double most_that_wait = 0.72;  // where more do, none waits longer
+constexpr double alone = 2.0 / 3;        // of an absent row's time, where the SM has its TPC alone
 // A row in two lines, to the mean of rows that begin at each multiple of 16 bytes of a line in turn: of eight one lies
 // in one line, three in whole sectors of two, and four in parts of sectors.
 constexpr double whole_sectors = 0.7, parts_of_sectors = 1.3;
@@ -67,12 +69,8 @@ void Copies::store(Sm& s, const sim::Transfer& t, double now) {
 void Copies::load(Sm& s, const sim::Transfer& t, double now) {
   const Asked asked = asked_by(t);
   const Buffers::Place buffer = buffers_.at(t.global);
-  // What the tensor does not have the copy engine makes, on a chip with wgmma in a time of its own.
   const bool wgmma = chip_.core == TensorCore::wgmma;
-  const double outside = buffers_.part_outside(buffer);
-  const bool halved = ctas_ > 1 ? asked.bytes == 0 : outside <= one_of_tpc;
-  const double absent_row = wgmma ? chip_[copy_row_outside] * (halved ? half : 1) : chip_[copy_row];
-  const double cycles = (asked.rows - asked.absent) * chip_[copy_row] + asked.absent * absent_row;
+  const double cycles = asked.rows * chip_[copy_row];
   const double bytes = wgmma ? asked.bytes : double(t.bytes);
   double from_hbm = 0;
   if (!engine_end_ || !multicast_) {
@@ -85,21 +83,24 @@ void Copies::load(Sm& s, const sim::Transfer& t, double now) {
       hbm_end_ = s.hbm.end(now, from_hbm);
     }
     engine_end_ = s.copies.end(now + (first ? chip_[descriptor_miss] : 0), cycles);
-    // Absent rows hold up those that are there, the more SMs have some; what HBM gives is in their way.
-    if (wgmma && ctas_ == 1) {
-      const double held_up = asked.absent * chip_[copy_row_outside] * outside * (1 + cold_.value_or(0));
-      s.ingest.end(*engine_end_ - cycles, held_up);
-    }
   }
   any_ = true;
   load_ = Load{.cycles = cycles,
                .bytes = bytes,
+               .made = wgmma ? asked.absent * cycles_of_absent_row(buffers_.part_outside(buffer)) : 0,
                .split = asked.split,
                .filled = wgmma ? filled_beside * from_hbm : 0,
                .from_shared = t.global == 0,
                .cold = cold_.has_value(),
                .given = buffers_.given_by_l2(buffer),
                .ctas = double(t.ctas)};
+}
+
+// Rows that the tensor does not have come from one place for all SMs: the more of them get some, the longer each waits,
+// until many ask for the same at about the same time. A CTA without a cluster has its TPC alone while there is room.
+double Copies::cycles_of_absent_row(double part_of_sms) const {
+  const double shares_tpc = ctas_ > 1 ? 1 : std::clamp((part_of_sms - one_of_tpc) / until_shared, 0.0, 1.0);
+  return chip_[copy_row_outside] * std::min(part_of_sms / most_that_wait, 1.0) * (alone + (1 - alone) * shares_tpc);
 }
 
 double Copies::arrive(Sm& to) {
@@ -116,7 +117,9 @@ double Copies::arrive(Sm& to) {
   const double of_tpc = std::min(times, most_at_once);
   double split_rate = std::min(rate, share_.split_rate * of_tpc);
   if (load_->given && ctas_ > 1) split_rate = std::min(rate, chip_[ingest_rate_split] * of_tpc);
-  const double travels = load_->bytes * ((1 - load_->split) / rate + load_->split / split_rate) + load_->filled;
+  // Absent rows hold up those that are there.
+  const double travels =
+      load_->bytes * ((1 - load_->split) / rate + load_->split / split_rate) + load_->filled + load_->made;
   const double begins = *engine_end_ - load_->cycles;
   double arrived = to.ingest.end(begins, travels);
   // L2 serves who asks: the share of an SM holds over a while.

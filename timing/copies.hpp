@@ -45,6 +45,7 @@ class Copies {
   struct Load {
     double cycles = 0;              // of the copy engine
     double bytes = 0;               // that come to the SM
+    double made = 0;                // cycles for rows that the tensor does not have
     double split = 0;               // the part of them in rows that lie in two lines
     double filled = 0;              // cycles in which L2 takes them from HBM instead of giving
     bool from_shared = false;       // of another CTA
@@ -55,6 +56,8 @@ class Copies {
 
   void store(Sm&, const sim::Transfer&, double now);
   void load(Sm&, const sim::Transfer&, double now);
+  /// `part_of_sms`: that get such rows of the buffer.
+  double cycles_of_absent_row(double part_of_sms) const;
 
   const Chip& chip_;
   const Share& share_;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t turn = 512;  // instructions of a warp, one after the other
 constexpr int most_turns = 16;       // of a warp, if it does not wait by then
-constexpr std::uint32_t sms_of_tpc = 2;
+constexpr double sms_of_tpc = 2;
 
 }  // namespace
 
@@ -46,26 +46,33 @@ sim::Outcome Survey::run(sim::Cluster& cluster, const ir::Operation*& current) {
 void Survey::transfer(sim::AsyncId, const sim::Transfer& t) {
   if (!t.signals || t.global == 0 || !cta_) return;
   const sim::Region* region = cluster_->grid.memory.region(t.global);
-  if (!region || !seen_.insert({cta_->index, region->name}).second) return;
+  if (!region) return;
+  const bool first = seen_.insert({cta_->index, region->name}).second;
   std::uint64_t begin = t.global;
   if (t.box) {
     const auto rows = sim::global_rows(*t.box);
-    if (rows.size() < t.box->rows()) ++outside_.back()[region->name];
+    // A multicast has a transfer for each CTA that it goes to.
+    if (rows.size() < t.box->rows()) outside_.back()[region->name].insert(t.mbarrier_cta);
     if (rows.empty()) return;
     begin = rows.front().first;
   }
-  launches_.back()[region->name][begin].push_back(cta_->index);
+  if (!first) return;
+  Asked& box = launches_.back()[region->name][begin];
+  ++box.ctas, box.askers.insert(asker_of(cta_->index));
 }
 
-// Two neighbours are an SM each of a TPC, and TPCs that ask for the same are spread over the GPCs; each GPC asks L2
-// once.
+// Each GPC asks L2 once. Clusters fill one GPC after the other. CTAs without a cluster go round them: two neighbours are
+// an SM each of a TPC, and TPCs that ask for the same are spread.
+std::uint32_t Survey::asker_of(std::uint32_t cta) const {
+  const double sms_of_gpc = chip_[FactId::sms] / chip_[FactId::gpcs];
+  return std::uint32_t(cta / (cluster_->ctas.size() > 1 ? sms_of_gpc : sms_of_tpc));
+}
+
 double Survey::part_of(const Boxes& boxes) const {
   double asked = 0, given = 0;
-  for (const auto& [address, ctas] : boxes) {
-    std::set<std::uint32_t> tpcs;
-    for (const std::uint32_t cta : ctas) tpcs.insert(cta / sms_of_tpc);
-    asked += double(ctas.size());
-    given += std::min(double(tpcs.size()), chip_[FactId::gpcs]);
+  for (const auto& [address, box] : boxes) {
+    asked += box.ctas;
+    given += std::min(double(box.askers.size()), chip_[FactId::gpcs]);
   }
   return given / asked;
 }
@@ -83,7 +90,7 @@ std::vector<PartsOutside> Survey::outside() const {
   std::vector<PartsOutside> out;
   for (const auto& launch : outside_) {
     PartsOutside& parts = out.emplace_back();
-    for (const auto& [name, ctas] : launch) parts[name] = ctas / chip_[FactId::sms];
+    for (const auto& [name, ctas] : launch) parts[name] = double(ctas.size()) / chip_[FactId::sms];
   }
   return out;
 }

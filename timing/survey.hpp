@@ -16,7 +16,7 @@ namespace kiln::timing {
 
 /// By buffer: of what bulk copies load of it, the part that L2 has to give; 1 where no two CTAs load the same.
 using GivenByL2 = std::map<std::string, double>;
-/// By buffer: of all SMs, the part that load boxes of it which lie outside of its tensor in part.
+/// By buffer: of all SMs, the part that get boxes of it which lie outside of its tensor in part.
 using PartsOutside = std::map<std::string, double>;
 
 /// Runs all clusters of a launch that are on the chip at the same time, each until it waits for its first copies, and
@@ -34,9 +34,14 @@ class Survey final : public sim::schedule::Schedule, public sim::Observer {
   std::vector<PartsOutside> outside() const;
 
  private:
-  // The first copy of a CTA from a buffer, by the address where it begins: the CTAs for which it is the same one.
-  using Boxes = std::map<std::uint64_t, std::vector<std::uint32_t>>;
+  // Of a box: how many CTAs copy it first of its buffer, and the places that ask L2 for it.
+  struct Asked {
+    std::uint32_t ctas = 0;
+    std::set<std::uint32_t> askers{};
+  };
+  using Boxes = std::map<std::uint64_t, Asked>;  // by the address where they begin
 
+  std::uint32_t asker_of(std::uint32_t cta) const;
   double part_of(const Boxes&) const;
 
   const Chip& chip_;
@@ -45,7 +50,7 @@ class Survey final : public sim::schedule::Schedule, public sim::Observer {
   const sim::Cta* cta_ = nullptr;
   std::set<std::pair<std::uint32_t, std::string>> seen_{};  // CTAs and buffers of this launch
   std::vector<std::map<std::string, Boxes>> launches_{};
-  std::vector<std::map<std::string, std::uint32_t>> outside_{};  // CTAs whose first box of a buffer does in part
+  std::vector<std::map<std::string, std::set<std::uint32_t>>> outside_{};  // CTAs whose first boxes lie outside in part
 };
 
 }  // namespace kiln::timing

@@ -81,19 +81,18 @@ void rows_of_boxes(Session& s) {
   }
 }
 
-// Boxes that begin in the tensor and end outside of it. Two SMs of a TPC make such rows together, and one alone takes
-// half of the time: so a pair loads them.
+// Boxes that begin in the tensor and end outside of it. Such rows come from one place for all SMs, so all load them.
 void rows_outside(Session& s) {
   constexpr unsigned slots = 8, rows = 128, inside = 32, row_bytes = 64;
   LoopKernel k =
       ring_of(slots, rows * row_bytes, "", [](unsigned slot) { return tensor_load(slot, rows * row_bytes, 0, 1); });
-  k.ctas = k.cluster = 2;
+  k.ctas = s.machine().facts().sms;
   k.data_bytes = std::uint64_t(inside) * pitch;
   k.maps = {map_of(row_bytes, rows, inside)};
   Figure f = divided(cycles_of(s.machine(), k, 24, 72), slots);
   f.value -= inside * s[copy_row];
   s.set(copy_row_outside, divided(f, rows - inside),
-        "a pair, rows of 64 bytes, 8 boxes of 128 rows in flight, of which the tensor has 32");
+        "all SMs, rows of 64 bytes, 8 boxes of 128 rows in flight, of which the tensor has 32");
 }
 
 // Rows of 128 bytes that begin at each multiple of 16 bytes of a line in turn: seven of eight lie in two lines. Of
