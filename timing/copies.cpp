@@ -1,6 +1,7 @@
 #include "timing/copies.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/async/tma.hpp"
 
@@ -18,6 +19,7 @@ constexpr double alone = 2.0 / 3;        // of an absent row's time, where the S
 // A row in two lines, to the mean of rows that begin at each multiple of 16 bytes of a line in turn: of eight one lies
 // in one line, three in whole sectors of two, and four in parts of sectors.
 constexpr double whole_sectors = 0.7, parts_of_sectors = 1.3;
+constexpr double least_use = 0.9;   // of the tensor core, from which on SMs do not meet
 constexpr double most_at_once = 2;  // SMs of a TPC, which have one way in for rows in two lines
 
 // What a copy asks of global memory.
@@ -85,7 +87,8 @@ void Copies::load(Sm& s, const sim::Transfer& t, double now) {
     engine_end_ = s.copies.end(now + (first ? chip_[descriptor_miss] : 0), cycles);
   }
   any_ = true;
-  load_ = Load{.cycles = cycles,
+  load_ = Load{.issued = now,
+               .cycles = cycles,
                .bytes = bytes,
                .made = wgmma ? asked.absent * cycles_of_absent_row(buffers_.part_outside(buffer)) : 0,
                .split = asked.split,
@@ -122,9 +125,14 @@ double Copies::arrive(Sm& to) {
       load_->bytes * ((1 - load_->split) / rate + load_->split / split_rate) + load_->filled + load_->made;
   const double begins = *engine_end_ - load_->cycles;
   double arrived = to.ingest.end(begins, travels);
-  // L2 serves who asks: the share of an SM holds over a while.
-  if (load_->given)
-    arrived = std::max(to.port.end(begins, load_->bytes / chip_[ingest_rate]), arrived - chip_[ingest_ahead]);
+  // L2 serves who asks, so the share of an SM holds over a while. SMs that wait for boxes ask for the same ones at the
+  // same time; those whose tensor cores never wait do not meet.
+  if (load_->given) {
+    const double use = to.wgmma_use.until(load_->issued, to.wgmma_core.busy());
+    const double apart = std::clamp((use - least_use) / (1 - least_use), 0.0, 1.0);
+    const double ahead = std::lerp(chip_[ingest_ahead], chip_[ingest_ahead_busy], apart);
+    arrived = std::max(to.port.end(begins, load_->bytes / chip_[ingest_rate]), arrived - ahead);
+  }
   const double done = std::max({*engine_end_, arrived, hbm_end_}) + latency;
   times_.push_back({done, done});
   load_.reset();

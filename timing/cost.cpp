@@ -164,6 +164,8 @@ class Pricing {
     }
   }
 
+  float beside_wgmma(FactId id) const { return chip_.core == TensorCore::wgmma ? f(id) : 0; }
+
   // An access that releases to other CTAs comes after a fence.
   float fence_of(const ir::Operation& op) const { return releases_widely(op) ? f(fence_wide) : 0; }
 
@@ -194,7 +196,8 @@ class Pricing {
         return {.before =
                     is_wide(op.modifiers) && op.modifiers.semantics != isa::Semantics::relaxed ? f(release_cluster) : 0,
                 .slots = f(mbarrier_arrive),
-                .latency = f(shared_latency)};
+                .latency = f(shared_latency),
+                .beside_wgmma = beside_wgmma(arrive_beside_wgmma)};
       case Opcode::mbarrier_pending_count: return {.latency = f(alu_latency)};
       default: return {.slots = f(mbarrier_arrive)};
     }
@@ -204,7 +207,10 @@ class Pricing {
     switch (ops::family(op.opcode)) {
       case ops::Family::bulk_copy:
       case ops::Family::tensor_copy:
-        return {.does = Does::copy, .multicast = op.modifiers.multicast(), .slots = f(copy_slots)};
+        return {.does = Does::copy,
+                .multicast = op.modifiers.multicast(),
+                .slots = f(copy_slots),
+                .beside_wgmma = beside_wgmma(op.modifiers.multicast() ? multicast_beside_wgmma : copy_beside_wgmma)};
       case ops::Family::tensor_map_copy: return {.before = f(fence_wide)};  // it releases what it has written
       default: return {};
     }

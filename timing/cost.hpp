@@ -45,6 +45,7 @@ struct Cost {
   float slots = 1;               // issue slots
   float latency = 0;             // from issue to the use of what it writes
   float after = 0;               // of a barrier: from the last arrival to the next instruction
+  float beside_wgmma = 0;        // what it takes longer while the tensor core is busy
   std::uint16_t lane_bytes = 0;  // that each lane moves; of a tcgen05.cp all of it
 };
 

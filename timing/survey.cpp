@@ -61,8 +61,8 @@ void Survey::transfer(sim::AsyncId, const sim::Transfer& t) {
   ++box.ctas, box.askers.insert(asker_of(cta_->index));
 }
 
-// Each GPC asks L2 once. Clusters fill one GPC after the other. CTAs without a cluster go round them: two neighbours are
-// an SM each of a TPC, and TPCs that ask for the same are spread.
+// Each GPC asks L2 once. Clusters fill one GPC after the other. CTAs without a cluster go round them: two neighbours
+// are an SM each of a TPC, and TPCs that ask for the same are spread.
 std::uint32_t Survey::asker_of(std::uint32_t cta) const {
   const double sms_of_gpc = chip_[FactId::sms] / chip_[FactId::gpcs];
   return std::uint32_t(cta / (cluster_->ctas.size() > 1 ? sms_of_gpc : sms_of_tpc));

@@ -44,21 +44,20 @@ void TensorWork::leave_out_values(sim::Cta& cta) const {
   for (std::size_t k = 0; k < issued_; ++k) waiting[waiting.size() - 1 - k].action = [] {};
 }
 
+// A wgmma is over for all warps of its warpgroup when it is over for the first one.
 void TensorWork::multiply(const Track& t, const isa::MatrixShape& shape, double bytes, double now) {
-  const std::uint32_t quarter = t.warp->index % 4;
-  const double interval = wgmma_interval(chip_, shape.n);
-  Server& core = t.sm->sub_cores[quarter];
-  // The warp's own rows of A, and its part of B, which the warpgroup reads once.
-  t.sm->use_operands(chip_, now, bytes - wgmma_k_bytes * shape.n * (1 - 1.0 / isa::warps_per_warpgroup));
-  const double end = std::max(core.end(now, interval), t.sm->operands.free());
-  core.begin(end, 0);
-  t.wgmma_queue().add(end);
-  wgmma_ends_[t.number].push_back(end + chip_[wgmma_drain]);
-  if (quarter == 0) {
-    ++mmas_, operations_ += 2.0 * shape.m * shape.n * shape.k;
-    record_.show(t.cta->rank, "tensor core", "wgmma", end - interval, end);
-  }
   if (!values_) queue_of(*t.cta, t.warp->index).waiting.back().action = [] {};
+  if (!t.is_first_of_warpgroup()) return;
+  const double interval = wgmma_interval(chip_, shape.n);
+  // Each warp's own rows of A, and B, which the warpgroup reads once.
+  const double rows = bytes - wgmma_k_bytes * shape.n;
+  t.sm->use_operands(chip_, now, bytes + (isa::warps_per_warpgroup - 1) * rows);
+  const double end = std::max(t.sm->wgmma_core.end(now, interval), t.sm->operands.free());
+  t.sm->wgmma_core.hold(end);
+  t.sm->wgmmas.add(end);
+  wgmma_ends_[t.number].push_back(end + chip_[wgmma_drain]);
+  ++mmas_, operations_ += 2.0 * shape.m * shape.n * shape.k;
+  record_.show(t.cta->rank, "tensor core", "wgmma", end - interval, end);
 }
 
 void TensorWork::copy(const Track& t, double bytes, double now) {
@@ -76,6 +75,11 @@ void TensorWork::add_end(std::uint32_t cta, double end) {
 }
 
 double TensorWork::take(std::uint32_t cta) { return taken_from(ends_[cta]); }
-double TensorWork::take(const Track& t) { return taken_from(wgmma_ends_[t.number]); }
+
+std::optional<double> TensorWork::take(const Track& t) {
+  const std::vector<double>& ends = wgmma_ends_[t.first_of_warpgroup()];
+  std::size_t& taken = wgmmas_taken_[t.number];
+  return taken < ends.size() ? std::optional(ends[taken++]) : std::nullopt;
+}
 
 }  // namespace kiln::timing

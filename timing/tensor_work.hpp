@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -36,8 +37,8 @@ class TensorWork {
 
   /// When the earliest MMA or copy of a CTA that has not been taken is done. `cta`: in the cluster.
   double take(std::uint32_t cta);
-  /// The same of a warp's wgmmas.
-  double take(const Track&);
+  /// The same of a warp's wgmmas; nothing while the first warp of its warpgroup has not issued the same one.
+  std::optional<double> take(const Track&);
   /// Since when the tensor core had been busy when the CTA's latest MMA was issued.
   double busy_since(std::uint32_t cta) const { return busy_since_[cta]; }
 
@@ -54,8 +55,9 @@ class TensorWork {
   bool values_;
   std::size_t issued_ = 0;  // MMAs of the instruction
   std::vector<double> busy_since_;
-  std::vector<std::deque<double>> ends_;                      // by CTA
-  std::map<std::uint32_t, std::deque<double>> wgmma_ends_{};  // by warp
+  std::vector<std::deque<double>> ends_;                       // by CTA
+  std::map<std::uint32_t, std::vector<double>> wgmma_ends_{};  // by first warp of a warpgroup
+  std::map<std::uint32_t, std::size_t> wgmmas_taken_{};        // by warp
   std::uint64_t mmas_ = 0;
   double operations_ = 0;
   bool guessed_ = false;

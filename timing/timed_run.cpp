@@ -173,14 +173,12 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
   t.blocked = false;
   t.scheduler().begin(now_, c.slots);
   record_.issue(t, n, c.slots);
-  t.at = now_ + std::max(c.slots, c.after);
+  t.at = now_ + std::max(c.slots, c.after) + (t.sm->wgmma_core.free() > now_ ? c.beside_wgmma : 0);
   const double begins = c.moves ? std::max(now_, n.operands) : now_;
   if (begins > t.begun) t.begun = begins, t.begun_reason = n.reason;
   const ir::Operation* const op = warps_.operation(n.operation);
   if (op) warps_.set_ready(t, n.operation, begins + c.latency, stall_of(c.does));
   if (c.acquires && n.lanes) t.sm->l1.forget();
-  if (c.does == Does::wgmma) t.in_group = true;
-  if (op && op->opcode == Opcode::wgmma_commit_group) t.in_group = false;
   switch (c.does) {
     case Does::wait_mbarrier: meet_mbarrier(t, n, since); break;
     case Does::load_shared:
@@ -322,7 +320,7 @@ TimedRun::Flight TimedRun::schedule(sim::Event event, const Flight* parent) {
       break;
     case Does::mma:
     case Does::tmem_copy: f.time = std::max(now_, tensor_.take(cta_of(cta).rank)); break;
-    case Does::wgmma: f.time = std::max(now_, tensor_.take(warps_[warps_.number_of(cta, warp)])); break;
+    case Does::wgmma: f.time = never; break;  // until it starts
     case Does::commit: break;
     case Does::remote: f.time = now_ + chip_[remote_arrive]; break;
     default: f.time = now_ + chip_[l2_latency]; break;  // cp.async, clusterlaunchcontrol
@@ -335,7 +333,27 @@ void TimedRun::take_events(const Flight* parent) {
   std::vector<sim::Event> events;
   while (!cluster_.events.empty()) events.push_back(cluster_.events.take());
   std::sort(events.begin(), events.end(), [](const auto& x, const auto& y) { return x.order < y.order; });
-  for (sim::Event& e : events) flights_.push(schedule(std::move(e), parent));
+  for (sim::Event& e : events) start(schedule(std::move(e), parent));
+}
+
+// A wgmma's end is known once the first warp of the warpgroup has issued it.
+void TimedRun::start(Flight f) {
+  if (f.does != Does::wgmma) return flights_.push(std::move(f));
+  const auto track_of = [&](const Flight& x) -> const Track& {
+    const auto [cta, warp] = warp_of(x.event.warp);
+    return warps_[warps_.number_of(cta, warp)];
+  };
+  std::vector<Flight>& waiting = untimed_[track_of(f).first_of_warpgroup()];
+  waiting.push_back(std::move(f));
+  std::vector<Flight> later;
+  for (Flight& x : waiting)
+    if (const auto done = tensor_.take(track_of(x))) {
+      x.time = std::max(now_, *done);
+      flights_.push(std::move(x));
+    } else {
+      later.push_back(std::move(x));
+    }
+  waiting = std::move(later);
 }
 
 void TimedRun::happen(Flight f, const ir::Operation*& current) {
@@ -380,7 +398,6 @@ sim::Outcome TimedRun::go(const ir::Operation*& current) {
       flights_.pop();
       happen(std::move(f), current);
     } else if (best) {
-      if (Track* const first = warps_.before(*best, chosen, now_)) best = first, chosen = warps_.next(*first, now_);
       issue(*best, chosen, current);
       if (warps_.concerns_itself(chosen.operation)) run_on(*best, others, current);
     } else if (finished(cluster_)) {
@@ -426,7 +443,7 @@ ClusterTime TimedRun::result() const {
   };
   const bool tcgen05 = chip_.core == TensorCore::tcgen05;
   out.uses = {
-      {"tensor core", most([&](const Sm& s) { return tcgen05 ? s.tensor.busy() : of_four(s.sub_cores); })},
+      {"tensor core", most([&](const Sm& s) { return tcgen05 ? s.tensor.busy() : s.wgmma_core.busy(); })},
       {"copy engine", most([](const Sm& s) { return s.copies.busy(); })},
       {"L2 to the SM", most([](const Sm& s) { return s.ingest.busy(); })},
       {"HBM", most([](const Sm& s) { return s.hbm.busy(); })},

@@ -6,8 +6,8 @@
 // they read is there, and the end of the block waits for the last of them to begin. Asynchronous operations become
 // events at the times that their resources give them.
 //
-// The run owns the time, the SMs and what is in flight. What an operation takes of an SM is said by the file of its kind
-// (accesses, copies, tensor_work), which gets the time and the SM and gives back when it is done.
+// The run owns the time, the SMs and what is in flight. What an operation takes of an SM is said by the file of its
+// kind (accesses, copies, tensor_work), which gets the time and the SM and gives back when it is done.
 #pragma once
 
 #include <map>
@@ -106,6 +106,7 @@ class TimedRun {
   void happen(Flight, const ir::Operation*& current);
   void take_events(const Flight* parent);
   Flight schedule(sim::Event, const Flight* parent);
+  void start(Flight);
   void share_clusters();
 
   sim::Cluster& cluster_;
@@ -122,6 +123,7 @@ class TimedRun {
   Copies copies_;
   TensorWork tensor_;
   std::priority_queue<Flight, std::vector<Flight>, Later> flights_{};
+  std::map<std::uint32_t, std::vector<Flight>> untimed_{};  // wgmmas that the warpgroup's first warp has not issued
   double now_ = 0;
   std::uint64_t flown_ = 0;
 

@@ -4,11 +4,6 @@
 #include <cstring>
 
 namespace kiln::timing {
-namespace {
-
-constexpr double group_gap = 32;  // cycles from one wgmma of a group to the next, at most
-
-}  // namespace
 
 Warps::Warps(sim::Cluster& cluster, const Chip& chip, std::vector<Sm>& sms)
     : program_(cluster.grid.program),
@@ -86,27 +81,13 @@ Next Warps::next(const Track& t, double now) const {
       if (time > n.unit) n.unit = time, n.unit_reason = reason;
     };
     if (c.does == Does::mma || c.does == Does::tmem_copy) not_before(t.sm->tensor.room(n.unit), Stall::mma_queue);
-    if (c.does == Does::wgmma) not_before(t.wgmma_queue().room(n.unit), Stall::mma_queue);
+    if (c.does == Does::wgmma && t.is_first_of_warpgroup()) not_before(t.sm->wgmmas.room(n.unit), Stall::mma_queue);
     if (c.releases) not_before(t.sm->stored(), Stall::fence);
     if (c.does == Does::wait_tmem_load) not_before(t.loaded, Stall::tensor_memory);
     if (c.does == Does::wait_tmem_store) not_before(t.stored, Stall::tensor_memory);
   }
   n.at = t.blocked ? std::max(t.at, now) : std::max(n.unit, t.scheduler().free());
   return n;
-}
-
-// Before a warp begins a group of wgmmas one goes on that shares its part of the tensor core and is amid a group of its
-// own, as long as nothing holds that up.
-Track* Warps::before(const Track& t, const Next& n, double now) {
-  if (t.in_group || t.blocked || cost(n.operation).does != Does::wgmma) return nullptr;
-  for (Track& other : tracks_) {
-    const bool shares = other.cta == t.cta && other.warp->index % 4 == t.warp->index % 4;
-    if (!shares || !other.in_group || other.blocked || !other.warp->runnable()) continue;
-    const Next goes_on = next(other, now);
-    const bool waits = goes_on.unit > goes_on.dependent && goes_on.unit_reason == Stall::mma_queue;
-    if (!waits && goes_on.at < n.at + group_gap) return &other;
-  }
-  return nullptr;
 }
 
 }  // namespace kiln::timing

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "ptx/isa/wgmma.hpp"
 #include "sim/core/machine.hpp"
 #include "timing/account.hpp"
 #include "timing/chip.hpp"
@@ -48,13 +49,14 @@ struct Track {
   double peeked_at = 0;
   Release release{};         // of its latest wait for an mbarrier
   bool is_on_path = true;    // the path knows of that wait
-  bool in_group = false;     // it has issued wgmmas, and not committed them
   std::uint32_t number = 0;  // of the cluster's warps
   std::uint32_t turns = 0;
   mutable Operands operands{};
 
   Server& scheduler() const { return sm->schedulers[warp->index % 4]; }
-  WgmmaQueue& wgmma_queue() const { return sm->wgmmas[warp->index % 4]; }
+  /// The number of its warpgroup's first warp.
+  std::uint32_t first_of_warpgroup() const { return number - warp->index % isa::warps_per_warpgroup; }
+  bool is_first_of_warpgroup() const { return first_of_warpgroup() == number; }
   /// Its turn is one of the lanes that are ahead, so that lanes that spin do not starve others.
   bool is_turn_of_others() const { return turns % others_every == others_every - 1; }
   static constexpr std::uint32_t others_every = 1024;
@@ -84,8 +86,6 @@ class Warps {
 
   /// What a warp will issue, and when it can.
   Next next(const Track&, double now) const;
-  /// The warp that goes on before another issues that, if one does.
-  Track* before(const Track&, const Next&, double now);
 
   /// Null after the last instruction.
   const ir::Operation* operation(std::uint32_t index) const;
