@@ -295,20 +295,15 @@ void KernelBuilder::check() {
 void KernelBuilder::check_registers() {
   const int ctas = ctas_per_sm();
   if (ctas == 0) return;
-  const std::uint64_t threads = std::uint64_t(warps() * isa::threads_per_warp);
-  const std::uint64_t at_entry = isa::registers_to_share(std::uint64_t(ctas), threads);
+  const auto threads = std::uint64_t(warps() * isa::threads_per_warp);
+  rules::RegisterBudget budget(warps(), isa::registers_to_share(std::uint64_t(ctas), threads));
   const Role* most = nullptr;
-  std::uint64_t given = 0;
   for (const Role& role : roles_) {
     const int asked = role.context.registers;
-    given += isa::cta_registers(std::uint64_t(role.warps * isa::threads_per_warp),
-                                asked > 0 ? std::uint64_t(asked) : at_entry);
+    budget.give(role.warps, asked);
     if (asked > 0 && (!most || asked > most->context.registers)) most = &role;
   }
-  const std::uint64_t there = isa::cta_registers(threads, at_entry);
-  if (most)
-    rec_.require(rules::setmaxnreg_budget(std::int64_t(given), std::int64_t(there)), most->context.registers_at,
-                 std::to_string(given) + " registers of " + std::to_string(there));
+  if (most) rec_.require(budget.verdict(), most->context.registers_at);
 }
 
 int KernelBuilder::ctas_per_sm() const {

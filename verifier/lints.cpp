@@ -97,23 +97,16 @@ class RegisterMoves {
     return false;
   }
 
-  // In the units in which the hardware gives them.
-  static std::int64_t registers_of(int warps, std::int64_t each) {
-    return std::int64_t(isa::cta_registers(std::uint64_t(warps * isa::threads_per_warp), std::uint64_t(each)));
-  }
-
   void check_budget(std::int64_t at_entry) const {
-    std::int64_t given = 0, most = 0;
+    rules::RegisterBudget budget(facts_.uniformity.warps(), at_entry);
+    std::int64_t most = 0;
     int largest = -1;
     for (int w = 0; w < facts_.uniformity.warps(); ++w) {
-      given += registers_of(1, asked(w) ? asked(w) : at_entry);
+      budget.give(1, asked(w));
       if (asked(w) > most) most = asked(w), largest = w;
     }
-    const std::int64_t there = registers_of(facts_.uniformity.warps(), at_entry);
     if (largest >= 0)
-      judge(facts_.sink, rules::setmaxnreg_budget(given, there),
-            {facts_.code, op(std::uint32_t(site_of_[std::size_t(largest)]))},
-            std::to_string(given) + " registers of " + std::to_string(there));
+      judge(facts_.sink, budget.verdict(), {facts_.code, op(std::uint32_t(site_of_[std::size_t(largest)]))});
   }
 
   const Facts& facts_;

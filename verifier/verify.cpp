@@ -42,6 +42,7 @@ void check_function(const ir::Module& module, const ir::Function& function, Call
   facts.entrances = callers.entrances(facts);
   callers.note(facts);
   check_targets(facts);
+  check_parameters(facts);
   check_descriptors(facts);
   check_collectors(facts);
   check_allocation(facts);
@@ -71,6 +72,7 @@ void check_statements(const ir::Module& module, const ir::Function& function, ru
   facts.malformed = std::move(malformed);
   facts.profile = profile;
   check_targets(facts);
+  check_parameters(facts);
   check_descriptors(facts);
   check_columns(facts);
   check_mbarrier_numbers(facts);

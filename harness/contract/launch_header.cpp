@@ -13,7 +13,6 @@ namespace {
 
 using launch::Contract;
 using launch::Launch;
-using launch::Param;
 using Text = std::back_insert_iterator<std::string>;
 
 void write_bytes(Text out, const std::vector<std::uint8_t>& bytes) {
@@ -58,17 +57,34 @@ void write_tensor_map(Text out, const std::string& name, const launch::TensorMap
                  isa::tensor_map_code(m.swizzle), int(m.oob == launch::OutOfBounds::nan));
 }
 
-// The declaration of one parameter's value, named p<index>.
-std::string parameter(const Param& p, std::size_t index) {
-  if (const auto* map = std::get_if<launch::TensorMapParam>(&p.value))
-    return fmt::format("    CUtensorMap p{0};\n    if (const CUresult status = encode_{1}(&p{0}, buffers)) return status;\n",
-                       index, map->tensor_map);
-  if (const auto* pointer = std::get_if<launch::PointerParam>(&p.value))
-    return fmt::format("    CUdeviceptr p{} = buffers.{} + {};\n", index, pointer->buffer, pointer->offset);
-  if (const auto* scalar = std::get_if<launch::ScalarParam>(&p.value))
-    return fmt::format("    std::uint{}_t p{} = {:#x};\n", isa::bits(scalar->type), index, scalar->bits);
-  diag::refuse("parameter {}: a header has no code for structs and bytes yet", index);
-}
+// Statements that declare `name` with the value of a parameter, or of a field of one.
+struct Declaration {
+  Text out;
+  std::string name;
+
+  void operator()(const launch::TensorMapParam& p) const {
+    fmt::format_to(out, "    CUtensorMap {0};\n    if (const CUresult status = encode_{1}(&{0}, buffers)) return status;\n",
+                   name, p.tensor_map);
+  }
+  void operator()(const launch::PointerParam& p) const {
+    fmt::format_to(out, "    CUdeviceptr {} = buffers.{} + {};\n", name, p.buffer, p.offset);
+  }
+  void operator()(const launch::ScalarParam& p) const {
+    fmt::format_to(out, "    std::uint{}_t {} = {:#x};\n", isa::bits(p.type), name, p.bits);
+  }
+  void operator()(const launch::BytesParam& p) const {
+    fmt::format_to(out, "    unsigned char {}[]{{{:#04x}}};\n", name, fmt::join(p.bytes, ", "));
+  }
+  // Fields are copied to where the kernel reads them: a contract may put them where no C++ struct would have them.
+  void operator()(const launch::StructParam& p) const {
+    fmt::format_to(out, "    unsigned char {}[{}]{{}};\n", name, p.size);
+    for (std::size_t i = 0; i < p.fields.size(); ++i) {
+      const std::string field = fmt::format("{}_{}", name, i);
+      std::visit(Declaration{out, field}, p.fields[i].value.value);
+      fmt::format_to(out, "    std::memcpy({0} + {1}, &{2}, sizeof {2});\n", name, p.fields[i].at, field);
+    }
+  }
+};
 
 void write_launch(Text out, const Launch& l) {
   fmt::format_to(out,
@@ -76,8 +92,9 @@ void write_launch(Text out, const Launch& l) {
                  "  CUresult launch(const Buffers& buffers, CUstream stream = nullptr) const {{\n");
   std::vector<std::string> names;
   for (std::size_t i = 0; i < l.params.size(); ++i) {
-    fmt::format_to(out, "{}", parameter(l.params[i], i));
-    names.push_back(fmt::format("&p{}", i));
+    const std::string name = fmt::format("p{}", i);
+    std::visit(Declaration{out, name}, l.params[i].value);
+    names.push_back("&" + name);
   }
   fmt::format_to(out,
                  "    void* parameters[]{{{}}};\n"
@@ -214,7 +231,7 @@ std::string write_launch_header(const HeaderJob& job, const Contract& contract) 
   fmt::format_to(out,
                  "// {}: made by Kiln. Include it, load() the kernel in a context of a GPU of that architecture, launch() it with the\n"
                  "// addresses of its buffers, and link the driver (-lcuda).\n"
-                 "#pragma once\n\n#include <cuda.h>\n\n#include <cstdint>\n\nnamespace kiln_kernels::{} {{\n\n"
+                 "#pragma once\n\n#include <cuda.h>\n\n#include <cstdint>\n#include <cstring>\n\nnamespace kiln_kernels::{} {{\n\n"
                  "inline constexpr unsigned dynamic_shared_bytes = {};\n\n",
                  job.origin, job.name, contract.launches.front().dynamic_smem);
   write_buffers(out, contract);

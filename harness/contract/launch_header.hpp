@@ -20,8 +20,8 @@ struct HeaderJob {
   std::vector<std::uint8_t> cubin{};
 };
 
-/// The text of the header. Throws InputError for a contract of several launches, and for parameters and tensor maps
-/// that have no code yet (structs, im2col).
+/// The text of the header. Throws InputError for a contract of several launches, and for tensor maps that have
+/// no code yet (im2col).
 std::string write_launch_header(const HeaderJob& job, const launch::Contract& contract);
 
 /// A kernel of a GEMM, for the sizes of its contract.

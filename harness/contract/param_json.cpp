@@ -3,6 +3,7 @@
 #include "harness/contract/contract_reader.hpp"
 #include "harness/entry/parameters.hpp"
 #include "harness/problem/element.hpp"
+#include "ptx/isa/launch_limits.hpp"
 #include "ptx/num/format.hpp"
 
 namespace kiln::harness {
@@ -11,7 +12,7 @@ namespace {
 using isa::ScalarType;
 using launch::Param;
 
-constexpr std::uint64_t max_param_bytes = 32764;
+constexpr std::uint64_t max_param_bytes = isa::max_parameter_bytes;
 constexpr int max_struct_depth = 8;
 
 constexpr ScalarType scalar_types[] = {ScalarType::u8,  ScalarType::u16,  ScalarType::u32, ScalarType::u64,

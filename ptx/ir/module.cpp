@@ -109,7 +109,7 @@ std::uint64_t Variable::bytes() const {
 }
 
 std::uint64_t Variable::alignment() const {
-  return align ? std::uint64_t(align) : std::max<std::uint64_t>(1, element_bytes());
+  return std::max({std::uint64_t{1}, std::uint64_t(align), element_bytes()});
 }
 
 const Performance* Function::find(std::string_view directive) const {

@@ -138,7 +138,7 @@ struct Variable {
   std::uint64_t element_bytes() const;
   /// Bytes of the whole object; unknown extents count as zero.
   std::uint64_t bytes() const;
-  /// Written alignment, or the natural one.
+  /// The natural alignment, or a larger one that is written: a smaller one counts for nothing. Measured: ptxas 13.0.
   std::uint64_t alignment() const;
 };
 

@@ -40,8 +40,11 @@ constexpr std::uint32_t registers_for_the_rest(std::uint32_t threads, std::uint3
   return (registers_to_share(1, threads) * threads - some * each) / (threads - some) / step * step;
 }
 
-/// Bytes of a kernel's parameters, of sm_70 and later. Measured with ptxas 13.0.
+/// Bytes of a kernel's parameters, and those of a target and a .version. Measured with ptxas 12.8 and 13.0 to 13.4.
 inline constexpr int max_parameter_bytes = 32764;
+constexpr int max_parameter_bytes_of(Target t, PtxVersion v) {
+  return t.sm >= 70 && v >= PtxVersion{8, 1} ? max_parameter_bytes : 4352;
+}
 
 /// Threads, CTAs and bytes of shared memory of an SM; each CTA takes a KiB besides its own.
 constexpr std::uint32_t sm_threads(Target t) { return t.sm == 100 || t.sm == 103 || t.sm == 90 ? 2048 : 1536; }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "ptx/isa/launch_limits.hpp"
 #include "ptx/isa/targets.hpp"
 #include "ptx/rules/verdict.hpp"
 
@@ -93,8 +94,28 @@ constexpr Verdict setmaxnreg_ignored(bool known) { return known ? legal : breaks
 
 /// Registers of all threads: given by setmaxnreg, and at the CTA's entry.
 constexpr Verdict setmaxnreg_budget(std::int64_t given, std::int64_t at_entry) {
-  return given <= at_entry ? legal : breaks(Rule::setmaxnreg_budget, given);
+  return given <= at_entry ? legal : breaks(Rule::setmaxnreg_budget, given, at_entry);
 }
+
+/// The registers of a CTA, in the units in which its warps get them: those at entry, and those that setmaxnreg leaves
+/// the warps.
+class RegisterBudget {
+ public:
+  /// `at_entry`: registers of a thread.
+  constexpr RegisterBudget(int warps, std::int64_t at_entry) : each_(at_entry), at_entry_(of(warps, at_entry)) {}
+
+  /// Warps that ask for so many registers a thread; 0: that keep those at entry. Warps that have exited have none.
+  constexpr void give(int warps, std::int64_t asked) { given_ += of(warps, asked > 0 ? asked : each_); }
+
+  constexpr Verdict verdict() const { return setmaxnreg_budget(given_, at_entry_); }
+
+ private:
+  static constexpr std::int64_t of(int warps, std::int64_t each) {
+    return std::int64_t(isa::cta_registers(std::uint64_t(warps * isa::threads_per_warp), std::uint64_t(each)));
+  }
+
+  std::int64_t each_, at_entry_, given_ = 0;
+};
 
 /// Registers that two warps of a warpgroup ask for; 0 for a warp that does not ask.
 constexpr Verdict setmaxnreg_warpgroup(std::int64_t a, std::int64_t b) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ptx/isa/features.hpp"
+#include "ptx/isa/launch_limits.hpp"
 #include "ptx/isa/targets.hpp"
 #include "ptx/rules/verdict.hpp"
 
@@ -19,6 +20,12 @@ constexpr Verdict target_version(isa::Target t, isa::PtxVersion v) {
 /// A feature of the target and the version; a tcgen05 feature needs a target that has tcgen05.
 constexpr Verdict target_feature(isa::Feature f, isa::Target t, isa::PtxVersion v) {
   return isa::has(f, t) && v >= isa::lowest_version(f, t) ? legal : breaks(Rule::target_feature, int(f));
+}
+
+/// Bytes of a kernel's parameters, with the gaps that their alignments leave.
+constexpr Verdict param_budget(std::int64_t bytes, isa::Target t, isa::PtxVersion v) {
+  const int most = isa::max_parameter_bytes_of(t, v);
+  return bytes <= most ? legal : breaks(Rule::param_budget, bytes, most);
 }
 
 }  // namespace kiln::rules

@@ -18,6 +18,9 @@ void check_declarations(const ir::Module&, diag::Sink&);
 /// tcgen05 use one cta_group.
 void check_targets(const Facts&);
 
+/// Checks the bytes of a kernel's parameters.
+void check_parameters(const Facts&);
+
 // Descriptors
 
 /// Checks instruction and matrix descriptors. A rule is not asked unless all its bits are known.

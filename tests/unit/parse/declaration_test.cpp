@@ -30,6 +30,13 @@ TEST_CASE("a variable carries everything before and after its name") {
   CHECK(p.text(v.at) == "name");
 }
 
+TEST_CASE("a variable has its natural alignment, or a larger one that is written") {
+  const auto p = parse_module(header + ".global .u64 a; .global .align 4 .u64 b; .global .align 16 .u64 c;\n"
+                                       ".global .align 8 .v4 .f32 d; .global .align 1 .b8 e[64]; .global .b8 f[64];");
+  const std::uint64_t want[] = {8, 8, 16, 16, 1, 1};
+  for (std::size_t i = 0; i < std::size(want); ++i) CHECK(item<Variable>(p, i).alignment() == want[i]);
+}
+
 TEST_CASE("one declaration may declare many names") {
   const auto p = parse_module(header + ".global .b32 a, b[2], c = 5;");
   REQUIRE(p.module.items.size() == 3);

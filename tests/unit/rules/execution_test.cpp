@@ -99,10 +99,29 @@ TEST_CASE("setmaxnreg-ignored, setmaxnreg-budget, setmaxnreg-warpgroup: register
   CHECK(setmaxnreg_ignored(true).ok());
   CHECK(is_broken(setmaxnreg_ignored(false), Rule::setmaxnreg_ignored));
   CHECK(setmaxnreg_budget(64512, 64512).ok());
-  CHECK(is_broken(setmaxnreg_budget(64513, 64512), Rule::setmaxnreg_budget));
+  CHECK(is_broken(setmaxnreg_budget(64513, 64512), Rule::setmaxnreg_budget, 64512));
   CHECK(setmaxnreg_warpgroup(40, 40).ok());
   CHECK(is_broken(setmaxnreg_warpgroup(40, 104), Rule::setmaxnreg_warpgroup));
   CHECK(is_broken(setmaxnreg_warpgroup(40, 0), Rule::setmaxnreg_warpgroup));
+}
+
+TEST_CASE("setmaxnreg-budget: warps that do not ask keep what they have, in the steps in which the hardware gives it") {
+  const auto three_warpgroups = [](std::int64_t first, std::int64_t second) {
+    RegisterBudget budget(12, 168);
+    budget.give(4, first);
+    for (int warp = 0; warp < 4; ++warp) budget.give(1, second);
+    budget.give(4, 0);
+    return budget.verdict();
+  };
+  CHECK(three_warpgroups(0, 0).ok());
+  CHECK(three_warpgroups(240, 96).ok());
+  CHECK(three_warpgroups(240, 104) == Verdict{Rule::setmaxnreg_budget, 65536, 64512, true});
+  RegisterBudget odd(8, 255);  // a thread has 256
+  odd.give(8, 256);
+  CHECK(odd.verdict().ok());
+  RegisterBudget gone(8, 128);
+  gone.give(4, 256);
+  CHECK(gone.verdict().ok());
 }
 
 TEST_CASE("register-spills, occupancy: what ptxas makes of an entry") {

@@ -28,6 +28,22 @@ TEST_CASE("target-version: the .version that introduced the target") {
   CHECK(is_broken(target_version({88}, {8, 8}), Rule::target_version, 90));
 }
 
+// Both sides of each boundary as ptxas 12.8 and 13.0 to 13.4 have them; lit/verify/param-budget-ptxas.ptx asks ptxas.
+TEST_CASE("param-budget: 32764 bytes since PTX 8.1 and sm_70, 4352 before either") {
+  for (isa::Target t : {isa::Target{70}, isa::Target{75}, isa::sm_80, isa::sm_90a}) {
+    CHECK(param_budget(32764, t, {8, 1}).ok());
+    CHECK(is_broken(param_budget(32765, t, {8, 1}), Rule::param_budget, 32764));
+    CHECK(param_budget(4352, t, {8, 0}).ok());
+    CHECK(is_broken(param_budget(4353, t, {8, 0}), Rule::param_budget, 4352));
+  }
+  for (isa::Target t : {isa::Target{50}, isa::Target{62}}) {
+    CHECK(param_budget(4352, t, {8, 7}).ok());
+    CHECK(is_broken(param_budget(4353, t, {8, 7}), Rule::param_budget, 4352));
+  }
+  CHECK(param_budget(32764, isa::sm_100a, {8, 6}).ok());
+  CHECK(is_broken(param_budget(32765, isa::sm_120a, {9, 1}), Rule::param_budget, 32764));
+}
+
 TEST_CASE("target-feature: what ptxas 13.0 takes where") {
   const isa::PtxVersion v{9, 0};
   const isa::Target targets[] = {isa::sm_100a, isa::sm_100f, isa::sm_103a, isa::sm_103f, isa::sm_110a, isa::sm_110f};

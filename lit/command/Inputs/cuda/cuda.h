@@ -48,12 +48,13 @@ inline CUresult cuModuleGetFunction(CUfunction*, CUmodule, const char* name) {
 inline CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int value) {
   return std::printf("dynamic shared memory %d\n", value), CUDA_SUCCESS;
 }
-inline CUresult cuTensorMapEncodeTiled(CUtensorMap*, CUtensorMapDataType type, cuuint32_t rank, void* address,
+inline CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
                                        const cuuint64_t* dims, const cuuint64_t* strides, const cuuint32_t* box,
                                        const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
                                        CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
   std::printf("map at %p type %d rank %u dims %" PRIu64 " %" PRIu64 " stride %" PRIu64 " box %u %u swizzle %d\n", address,
               int(type), rank, dims[0], dims[1], strides[0], box[0], box[1], int(swizzle));
+  *map = {{reinterpret_cast<cuuint64_t>(address), dims[0], dims[1]}};
   return CUDA_SUCCESS;
 }
 inline CUresult cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {
@@ -64,10 +65,18 @@ inline CUresult cuMemsetD8(CUdeviceptr, unsigned char byte, std::size_t bytes) {
   return std::printf("bytes of %d: %zu\n", byte, bytes), CUDA_SUCCESS;
 }
 inline CUresult cuMemFree(CUdeviceptr) { return std::printf("free\n"), CUDA_SUCCESS; }
+// Of a kernel whose first parameter has FIRST_PARAMETER_BYTES, all bytes of it; of others the sixth parameter.
 inline CUresult cuLaunchKernelEx(const CUlaunchConfig* c, CUfunction, void** parameters, void**) {
+  std::printf("launch %u %u %u CTAs of %u threads, %u attributes, cluster %u, ", c->gridDimX, c->gridDimY, c->gridDimZ,
+              c->blockDimX, c->numAttrs, c->attrs->value.clusterDim.x);
+#ifdef FIRST_PARAMETER_BYTES
+  std::printf("parameter 0 is ");
+  for (int i = 0; i < FIRST_PARAMETER_BYTES; ++i) std::printf("%02x", static_cast<unsigned char*>(parameters[0])[i]);
+  std::printf("\n");
+#else
   unsigned last;
   std::memcpy(&last, parameters[5], sizeof last);
-  std::printf("launch %u %u %u CTAs of %u threads, %u attributes, cluster %u, parameter 5 is %u\n", c->gridDimX, c->gridDimY,
-              c->gridDimZ, c->blockDimX, c->numAttrs, c->attrs->value.clusterDim.x, last);
+  std::printf("parameter 5 is %u\n", last);
+#endif
   return CUDA_SUCCESS;
 }
