@@ -61,11 +61,12 @@ void Survey::transfer(sim::AsyncId, const sim::Transfer& t) {
   ++box.ctas, box.askers.insert(asker_of(cta_->index));
 }
 
-// Each GPC asks L2 once. Clusters fill one GPC after the other. CTAs without a cluster go round them: two neighbours
-// are an SM each of a TPC, and TPCs that ask for the same are spread.
+// Each GPC asks L2 once. If clusters fill one GPC after the other, it is known which of them share one. Else neighbours
+// are in different GPCs: CTAs two by two, an SM each of a TPC.
 std::uint32_t Survey::asker_of(std::uint32_t cta) const {
+  const bool one_by_one = cluster_->ctas.size() > 1 && chip_[FactId::gpcs_in_turn] == 1;
   const double sms_of_gpc = chip_[FactId::sms] / chip_[FactId::gpcs];
-  return std::uint32_t(cta / (cluster_->ctas.size() > 1 ? sms_of_gpc : sms_of_tpc));
+  return std::uint32_t(cta / (one_by_one ? sms_of_gpc : sms_of_tpc));
 }
 
 double Survey::part_of(const Boxes& boxes) const {

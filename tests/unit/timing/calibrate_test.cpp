@@ -36,6 +36,8 @@ class SimulatedMachine final : public harness::Machine {
     std::uint64_t bytes = 0;
     for (const launch::Buffer& b : contract.buffers) bytes += b.bytes.size();
     timing::Surroundings around{.hits_l2 = double(bytes) <= chip_[FactId::l2_reach], .values = false, .from_hbm = 1};
+    // All CTAs of a launch get rows outside of the tensor, if one does.
+    around.outside = {{"data", contract.launches.at(0).grid.volume() / chip_[FactId::sms]}};
     // Eight SMs ask for the same: four TPCs, in a GPC each.
     if (facts_.runs_whole_grids) around.given = {{"data", 0.5}};
     timing::TimedSchedule schedule(chip_, around);

@@ -58,7 +58,7 @@ TEST_CASE("warps of one scheduler share its slots, those of four do not") {
   CHECK(around(work + "bar.sync 0;", 256, "bar.sync 0;")[0] == doctest::Approx(830).epsilon(0.05));
 }
 
-// Cycles in which each of two warpgroups issues eight wgmmas of 128 columns, a group of them.
+// Cycles in which each warp of two warpgroups issues eight wgmmas of 128 columns, a group of them.
 std::vector<std::uint32_t> issued_wgmmas() {
   std::string sums, zeros, mma;
   for (int r = 0; r < 64; ++r) {
@@ -92,14 +92,17 @@ std::vector<std::uint32_t> issued_wgmmas() {
   c.launches[0].dynamic_smem = 65536;
   const Timed t = time_of(text, c, no_values, harness::chip_of("h100"));
   const std::vector<std::uint32_t> all = t.run.read<std::uint32_t>("out");
-  return {all[0], all[128]};
+  std::vector<std::uint32_t> warps;
+  for (std::size_t w = 0; w < 8; ++w) warps.push_back(all[32 * w]);
+  return warps;
 }
 
-TEST_CASE("of two warpgroups that begin at once one issues a whole group, as far as wgmmas queue, before the other") {
+TEST_CASE("the first warps of two warpgroups issue their wgmmas in turn, as room comes; the other warps do not wait") {
   const std::vector<std::uint32_t> cycles = issued_wgmmas();
-  const auto [first, last] = std::minmax(cycles[0], cycles[1]);
-  CHECK(first < 200);  // an H100's gemm_v7: 145 and 640
-  CHECK(last == doctest::Approx(9 * 64.5).epsilon(0.15));
+  for (const std::size_t first : {0u, 4u}) {  // gemm_v4 on an H200: 454 to 619 cycles, and 131 to 148
+    CHECK(cycles[first] == doctest::Approx(9 * 64.5).epsilon(0.2));
+    for (std::size_t k = 1; k < 4; ++k) CHECK(cycles[first + k] < 200);
+  }
 }
 
 TEST_CASE("a barrier of the CTA costs more with more threads, and holds all until the last has come") {
