@@ -15,7 +15,8 @@ constexpr double filled_beside = 0.1;     // of the time in which HBM gives a lo
 // Of all SMs that get absent rows: up to half, one of a TPC does; a little more, and some TPCs have two.
 constexpr double one_of_tpc = 0.5, until_shared = 0.03;
 constexpr double most_that_wait = 0.72;  // where more do, none waits longer
-constexpr double alone = 2.0 / 3;        // of an absent row's time, where the SM has its TPC alone
+// Of an absent row's time: what it is where the SM has its TPC alone, and the part in which it keeps the copy engine.
+constexpr double alone = 2.0 / 3, of_engine = 0.5;
 // A row in two lines, to the mean of rows that begin at each multiple of 16 bytes of a line in turn: of eight one lies
 // in one line, three in whole sectors of two, and four in parts of sectors.
 constexpr double whole_sectors = 0.7, parts_of_sectors = 1.3;
@@ -72,7 +73,8 @@ void Copies::load(Sm& s, const sim::Transfer& t, double now) {
   const Asked asked = asked_by(t);
   const Buffers::Place buffer = buffers_.at(t.global);
   const bool wgmma = chip_.core == TensorCore::wgmma;
-  const double cycles = asked.rows * chip_[copy_row];
+  const double absent_row = wgmma ? chip_[copy_row_outside] * of_engine : chip_[copy_row];
+  const double cycles = (asked.rows - asked.absent) * chip_[copy_row] + asked.absent * absent_row;
   const double bytes = wgmma ? asked.bytes : double(t.bytes);
   double from_hbm = 0;
   if (!engine_end_ || !multicast_) {
