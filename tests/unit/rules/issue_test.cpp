@@ -74,3 +74,18 @@ TEST_CASE("tileiras-scaled-collector: scaled MMAs keep nothing in the collector"
   CHECK(tileiras_scaled_collector(form, true).ok());
   CHECK(is_broken(tileiras_scaled_collector(form, false), Rule::tileiras_scaled_collector));
 }
+
+TEST_CASE("wgmma-sums: a kernel for sm_90a has one accumulator, that one role multiplies into") {
+  CHECK(wgmma_sums(true).ok());
+  CHECK(is_broken(wgmma_sums(false), Rule::wgmma_sums));
+}
+
+TEST_CASE("wgmma-sums-order: the accumulator is read from the first column to the last") {
+  CHECK(wgmma_sums_order(true).ok());
+  CHECK(is_broken(wgmma_sums_order(false), Rule::wgmma_sums_order));
+}
+
+TEST_CASE("wgmma-half: half of an operand is one swizzle span wide") {
+  CHECK(wgmma_half(1).ok());
+  CHECK(is_broken(wgmma_half(2), Rule::wgmma_half, 1));
+}

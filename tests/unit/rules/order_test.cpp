@@ -1,4 +1,5 @@
 #include "ptx/rules/order.hpp"
+#include "ptx/rules/mbarrier.hpp"
 
 #include "tests/unit/rules/switch.hpp"
 
@@ -119,4 +120,14 @@ TEST_CASE("mbarrier-lapped: one phase may pass while a thread waits for it, two 
 TEST_CASE("fence-redundant: a fence is needed when something is found without it") {
   CHECK(fence_needed(true).ok());
   CHECK(is_broken(fence_needed(false), Rule::fence_redundant));
+}
+
+TEST_CASE("race-rounding: threads that store one word store one value") {
+  CHECK(race_rounding(true).ok());
+  CHECK(is_broken(race_rounding(false), Rule::race_rounding));
+}
+
+TEST_CASE("mbarrier-inval: the memory of an mbarrier is given back before it is written") {
+  CHECK(mbarrier_inval(true).ok());
+  CHECK(is_broken(mbarrier_inval(false), Rule::mbarrier_inval));
 }

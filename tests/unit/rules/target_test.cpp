@@ -216,3 +216,15 @@ TEST_CASE("versions of PTX as text") {
   for (const char* text : {"9.6", "8.9", "10.0", "9", "9.", "9.4x", "", "sm_90"})
     CHECK_FALSE(isa::parse_ptx_version(text));
 }
+
+TEST_CASE("dsl-register-index: an index lies in its array") {
+  CHECK(register_index(0, 4).ok());
+  CHECK(register_index(3, 4).ok());
+  CHECK(is_broken(register_index(4, 4), Rule::register_index, 3));
+  CHECK(is_broken(register_index(-1, 4), Rule::register_index, 3));
+}
+
+TEST_CASE("dsl-scope: a thread that was elected for a while does not end its role") {
+  CHECK(role_exit(true).ok());
+  CHECK(is_broken(role_exit(false), Rule::scope));
+}

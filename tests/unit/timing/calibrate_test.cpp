@@ -156,7 +156,7 @@ TEST_CASE("clusters of 8 and of 16 CTAs count the GPCs, also where one has fewer
                                            {16, 16, 16, 16, 16, 16, 18, 18},
                                            {16, 16, 14, 18, 10, 16, 16}}) {
     GpcMachine machine(sms);
-    const timing::Fact& f = only(machine, "clusters at once, and GPCs").chip.fact(FactId::gpcs);
+    const timing::Fact f = only(machine, "clusters at once, and GPCs").chip.fact(FactId::gpcs);
     CHECK(f.source == "here");
     CHECK(f.value == double(sms.size()));
     CHECK(machine.launched() == std::map<unsigned, int>{{2, 1}, {4, 1}, {8, 1}, {16, 1}});
