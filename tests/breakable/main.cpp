@@ -1,11 +1,13 @@
 // The part of `kiln check` that lit/verify needs, made of the verifier compiled with KILN_RULE_SWITCH: with a slug in
 // KILN_BREAK_RULE that rule always holds. For tools/break_rules.
 //
-//   kiln_breakable check [--strict] [--lint] [--profile P] [--json | --format text|json|sarif] FILE...
+//   kiln_breakable check [--strict] [--lint] [--profile P] [--ptxas V] [--assume FACT]
+//                        [--json | --format text|json|sarif] FILE...
 //   kiln_breakable rule       prints the slug of the rule that is switched off
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,8 +15,10 @@
 #include "ptx/diag/render.hpp"
 #include "ptx/diag/render_json.hpp"
 #include "ptx/diag/source.hpp"
+#include "ptx/isa/ptxas_version.hpp"
 #include "ptx/parse/parse.hpp"
 #include "ptx/rules/catalogue.hpp"
+#include "tools/command/assume.hpp"
 #include "verifier/lints.hpp"
 #include "verifier/verify.hpp"
 
@@ -29,34 +33,60 @@ int complain(const std::string& text) {
   return unusable;
 }
 
-diag::Sink check_file(const std::string& path, rules::Profile profile, bool lint) {
+// What the command line asks beside the files.
+struct Asked {
+  rules::Profile profile = rules::Profile::isa;
+  std::optional<isa::PtxasVersion> ptxas{};
+  std::vector<std::string> assumed{};
+  bool lint = false;
+};
+
+diag::Sink check_file(const std::string& path, const Asked& asked) {
   diag::Sink sink;
   const ir::Module module = parse::parse(diag::Source::read(path), sink);
-  if (!sink.has_errors()) verifier::check(module, sink, profile);
-  if (lint && !sink.has_errors()) verifier::check_lints(module, sink);
+  if (!sink.has_errors()) verifier::check(module, sink, asked.profile, command::read_facts(asked.assumed), asked.ptxas);
+  if (asked.lint && !sink.has_errors()) verifier::check_lints(module, sink);
   return sink;
 }
 
 int check(const std::vector<std::string>& words) {
-  bool strict = false, lint = false;
+  bool strict = false;
   std::string format = "text";
-  rules::Profile profile = rules::Profile::isa;
+  Asked asked;
   diag::Sink all;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "--strict") strict = true;
-    else if (words[i] == "--quick" || words[i] == "--all") continue;  // nothing is explored or grouped here
-    else if (words[i] == "--lint") lint = true;
-    else if (words[i] == "--json") format = "json";
-    else if (words[i] == "--format" && i + 1 < words.size()) format = words[++i];
+    if (words[i] == "--strict")
+      strict = true;
+    else if (words[i] == "--quick" || words[i] == "--all")
+      continue;  // nothing is explored or grouped here
+    else if (words[i] == "--lint")
+      asked.lint = true;
+    else if (words[i] == "--json")
+      format = "json";
+    else if (words[i] == "--format" && i + 1 < words.size())
+      format = words[++i];
     else if (words[i] == "--profile" && i + 1 < words.size())
-      profile = rules::parse_profile(words[++i]).value_or(rules::Profile::isa);
-    else if (words[i].starts_with("-")) return complain("kiln_breakable does not know " + words[i]);
-    else all.append(check_file(words[i], profile, lint));
+      asked.profile = rules::parse_profile(words[++i]).value_or(rules::Profile::isa);
+    else if (words[i] == "--assume" && i + 1 < words.size())
+      asked.assumed.push_back(words[++i]);
+    else if (words[i] == "--ptxas" && i + 1 < words.size()) {
+      asked.ptxas = isa::parse_ptxas_version(words[++i]);
+      if (!asked.ptxas)
+        return complain(words[i] + " is no version of ptxas that Kiln knows; those are " +
+                        isa::spelling(isa::oldest_ptxas) + " to " + isa::spelling(isa::newest_ptxas));
+    } else if (words[i].starts_with("-"))
+      return complain("kiln_breakable does not know " + words[i]);
+    else
+      all.append(check_file(words[i], asked));
   }
-  if (format == "json") std::fputs(diag::render_json(all).c_str(), stdout);
-  else if (format == "sarif") std::fputs(diag::render_sarif(all).c_str(), stdout);
-  else if (format == "text") std::fputs(diag::render_text(all).c_str(), stderr);
-  else return complain("no format is named " + format);
+  if (format == "json")
+    std::fputs(diag::render_json(all).c_str(), stdout);
+  else if (format == "sarif")
+    std::fputs(diag::render_sarif(all).c_str(), stdout);
+  else if (format == "text")
+    std::fputs(diag::render_text(all).c_str(), stderr);
+  else
+    return complain("no format is named " + format);
   std::fprintf(stderr, "%s\n", diag::summary(all).c_str());
   return diag::exit_code(all, strict);
 }
