@@ -43,7 +43,7 @@ class Copies {
  private:
   // A load whose destination is not known yet.
   struct Load {
-    double issued = 0;
+    double issued = 0;              // when
     double cycles = 0;              // of the copy engine
     double bytes = 0;               // that come to the SM
     double made = 0;                // cycles for rows that the tensor does not have
