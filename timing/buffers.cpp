@@ -29,7 +29,7 @@ void Buffers::own(std::uint64_t address) { own_.insert(address / own_bytes); }
 
 bool Buffers::is_handed(Place p) const { return p && around_.handed.contains(p->name); }
 
-std::optional<double> Buffers::given_by_l2(Place p) const {
+std::optional<PartGiven> Buffers::given_by_l2(Place p) const {
   if (!p) return std::nullopt;
   const auto found = around_.given.find(p->name);
   return found == around_.given.end() ? std::nullopt : std::optional(found->second);

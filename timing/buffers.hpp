@@ -45,7 +45,7 @@ class Buffers {
   /// Whether other clusters write there what this one reads.
   bool is_handed(Place) const;
   /// Of what a copy brings from there, the part that L2 gives.
-  std::optional<double> given_by_l2(Place) const;
+  std::optional<PartGiven> given_by_l2(Place) const;
   /// Of all SMs, the part that get boxes from there which lie outside of the tensor in part.
   double part_outside(Place) const;
 

@@ -65,6 +65,18 @@ Clock clock_under(const Chip& chip, double tensor_use) {
   return {top - drop, top - drop * (1 + unsure), top - drop * (1 - unsure)};
 }
 
+Clock clock_of(const Chip& chip, const Activity& a) {
+  using enum FactId;
+  if (chip.core != TensorCore::wgmma || a.tensor == 0) return clock_under(chip, a.tensor);
+  const double busy = a.tensor + a.copies, unsure = tolerance(chip.fact(work_drop).trust);
+  const auto at = [&](double clock, double part) {
+    const double microseconds = a.cycles / clock * 1e-3;
+    return chip[work_clock] - part * chip[work_drop] * busy * busy * (1 - std::exp(-microseconds / chip[work_delay]));
+  };
+  const auto with = [&](double part) { return at(at(chip[work_clock], part), part); };
+  return {with(1), with(1 + unsure), with(1 - unsure)};
+}
+
 std::uint64_t resident_clusters(const Chip& chip, std::size_t ctas) {
   using enum FactId;
   // Larger clusters find no more SMs than those of four.

@@ -109,6 +109,15 @@ struct Clock {
 };
 Clock clock_under(const Chip&, double tensor_use);
 
+/// What a launch keeps busy: parts of its cycles, of all SMs.
+struct Activity {
+  double cycles = 0;
+  double tensor = 0, copies = 0;  // the tensor cores, and the copy engines
+};
+/// The SM clock of such a launch. On a chip with wgmma it follows the launch's power after a while: what multiplies and
+/// what brings operands take power together, so their sum counts squared.
+Clock clock_of(const Chip&, const Activity&);
+
 /// Clusters of so many CTAs that are resident at once, one CTA to an SM; one at least.
 std::uint64_t resident_clusters(const Chip&, std::size_t ctas);
 

@@ -116,7 +116,9 @@ double Copies::arrive(Sm& to) {
   const double times = load_->ctas;
   double rate = multicast_ ? chip_[ingest_rate] : share_.ingest_rate;
   if (load_->given) {
-    rate = std::min(chip_[ingest_rate], share_.own_rate * times / *load_->given);
+    const bool together = to.stored() == 0 && to.stores.free() == 0;
+    const double given = together ? load_->given->together : load_->given->apart;
+    rate = std::min(chip_[ingest_rate], share_.own_rate * times / given);
     if (ctas_ > 1) rate /= chip_[cluster_ingest];
   }
   const double of_tpc = std::min(times, most_at_once);

@@ -43,16 +43,16 @@ class Copies {
  private:
   // A load whose destination is not known yet.
   struct Load {
-    double issued = 0;              // when
-    double cycles = 0;              // of the copy engine
-    double bytes = 0;               // that come to the SM
-    double made = 0;                // cycles for rows that the tensor does not have
-    double split = 0;               // the part of them in rows that lie in two lines
-    double filled = 0;              // cycles in which L2 takes them from HBM instead of giving
-    bool from_shared = false;       // of another CTA
-    bool cold = false;              // from HBM
-    std::optional<double> given{};  // of these bytes, the part that L2 gives, if that is known
-    double ctas = 1;                // that it goes to
+    double issued = 0;                 // when
+    double cycles = 0;                 // of the copy engine
+    double bytes = 0;                  // that come to the SM
+    double made = 0;                   // cycles for rows that the tensor does not have
+    double split = 0;                  // the part of them in rows that lie in two lines
+    double filled = 0;                 // cycles in which L2 takes them from HBM instead of giving
+    bool from_shared = false;          // of another CTA
+    bool cold = false;                 // from HBM
+    std::optional<PartGiven> given{};  // of these bytes, the part that L2 gives, if that is known
+    double ctas = 1;                   // that it goes to
   };
 
   void store(Sm&, const sim::Transfer&, double now);

@@ -123,7 +123,8 @@ class Pricing {
 
   Cost arithmetic(const ir::Operation& op) const {
     if (is_name(op)) return {.slots = 0};
-    return {.latency = f(is_special(op.opcode) ? special_latency : alu_latency)};
+    if (is_special(op.opcode)) return {.special = f(special_interval), .latency = f(special_latency)};
+    return {.latency = f(alu_latency)};
   }
 
   // Bytes of one lane.

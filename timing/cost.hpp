@@ -43,6 +43,7 @@ struct Cost {
   bool orders = true;            // what stands before it has been issued before it
   float before = 0;              // cycles between the instructions before it and its effect
   float slots = 1;               // issue slots
+  float special = 0;             // cycles of the scheduler's unit for ex2 and its like
   float latency = 0;             // from issue to the use of what it writes
   float after = 0;               // of a barrier: from the last arrival to the next instruction
   float beside_wgmma = 0;        // what it takes longer while the tensor core is busy

@@ -65,6 +65,7 @@ struct GridWork {
   double busy = 0;          // cycles of all clusters added
   double operations = 0;    // of the tensor cores
   double loaded = 0;        // bytes that all clusters ask of L2
+  double adds = 0;          // of these, what a cluster takes longer that comes last of those that count, if none ran
   bool left_out = false;    // clusters that may be like none that was run
   bool mixed = false;       // clusters that were not run are mixes of those that were
   std::uint64_t ran = 0;    // clusters that were run

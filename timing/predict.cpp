@@ -208,6 +208,17 @@ double tensor_use_of(const Times& t, const Chip& chip) {
   return cycles > 0 ? std::min(1.0, busy / cycles) : 0;
 }
 
+// The copy engines are as busy as those of the first cluster are beside its tensor core.
+Activity activity_of(const LaunchTime& l) {
+  const auto busy = [&](std::string_view name) {
+    const auto use =
+        std::find_if(l.cluster.uses.begin(), l.cluster.uses.end(), [&](const Use& u) { return u.name == name; });
+    return use == l.cluster.uses.end() ? 0 : use->busy;
+  };
+  const double tensor = busy("tensor core");
+  return {l.grid.cycles, l.tensor_use, tensor > 0 ? l.tensor_use * busy("copy engine") / tensor : 0};
+}
+
 // A programmatic dependent launch begins when all CTAs of the one before it have let it, if its CTAs find room: beside
 // those on their SMs, or on SMs that have none. Until it waits for the launch before it, both go on.
 double hidden(const LaunchTime& before, const LaunchTime& l, const launch::Launch& asked, const Chip& chip) {
@@ -362,7 +373,7 @@ Prediction predict(const ir::Module& module, const launch::Contract& contract, c
     l.grid = plain.grids[k];
     l.tensor_use = l.grid.tensor * l.cluster.ctas / (l.grid.cycles * chip[FactId::sms]);
     l.clock =
-        question.clock > 0 ? Clock{question.clock, question.clock, question.clock} : clock_under(chip, l.tensor_use);
+        question.clock > 0 ? Clock{question.clock, question.clock, question.clock} : clock_of(chip, activity_of(l));
     l.hbm_bytes = k < memory.hbm_bytes.size() ? memory.hbm_bytes[k] : 0;
     const auto hbm = [&](const Chip& c) { return l.hbm_bytes / c[FactId::hbm_rate] * l.clock.value; };
     const auto start = [&](const Chip& c) { return question.l2 == L2::cold && k == 0 ? c[FactId::cold_start] : 0; };

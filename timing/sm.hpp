@@ -107,8 +107,9 @@ struct Sm {
   }
 
   std::array<Server, 4> schedulers{};
-  std::array<Server, 4> tmem_ports{};  // of the four quarters
-  Server wgmma_core{};                 // all parts of it, which a warpgroup's warps use together
+  std::array<Server, 4> special_units{};  // of each
+  std::array<Server, 4> tmem_ports{};     // of the four quarters
+  Server wgmma_core{};                    // all parts of it, which a warpgroup's warps use together
   L1Cache l1;
   double store_room = 0;  // of stores on their way, while their warps go on: how many, or bytes of sectors
   WgmmaQueue wgmmas;

@@ -21,6 +21,7 @@ sim::Outcome Survey::run(sim::Cluster& cluster, const ir::Operation*& current) {
   cluster.grid.waiting.clear();
   if (launch >= wanted_.size() || !wanted_[launch]) return sim::Outcome::finished;
   cluster_ = &cluster;
+  in_clusters_ = cluster.ctas.size() > 1;
   // Copies do not land here, so warps soon wait for them.
   bool goes_on = true;
   for (int k = 0; k < most_turns && goes_on; ++k) {
@@ -64,18 +65,21 @@ void Survey::transfer(sim::AsyncId, const sim::Transfer& t) {
 // Each GPC asks L2 once. If clusters fill one GPC after the other, it is known which of them share one. Else neighbours
 // are in different GPCs: CTAs two by two, an SM each of a TPC.
 std::uint32_t Survey::asker_of(std::uint32_t cta) const {
-  const bool one_by_one = cluster_->ctas.size() > 1 && chip_[FactId::gpcs_in_turn] == 1;
   const double sms_of_gpc = chip_[FactId::sms] / chip_[FactId::gpcs];
-  return std::uint32_t(cta / (one_by_one ? sms_of_gpc : sms_of_tpc));
+  return std::uint32_t(cta / (fills_gpcs() ? sms_of_gpc : sms_of_tpc));
 }
 
-double Survey::part_of(const Boxes& boxes) const {
-  double asked = 0, given = 0;
+// Clusters that fill one GPC after the other share little of what they load alike there: L2 gives most of it again.
+// While all CTAs are at their first tile, what several GPCs ask for comes at about the same time.
+PartGiven Survey::part_of(const Boxes& boxes) const {
+  double asked = 0, places = 0, again = 0, together = 0;
   for (const auto& [address, box] : boxes) {
-    asked += box.ctas;
-    given += std::min(double(box.askers.size()), chip_[FactId::gpcs]);
+    const double once_each = std::min(double(box.askers.size()), chip_[FactId::gpcs]);
+    asked += box.ctas, places += once_each, together += once_each - 1;
+    if (fills_gpcs()) again += box.ctas - once_each;
   }
-  return given / asked;
+  const double apart = places + chip_[FactId::gpc_again] * again;
+  return {(apart - (1 - chip_[FactId::first_again]) * together) / asked, apart / asked};
 }
 
 std::vector<GivenByL2> Survey::given() const {

@@ -14,8 +14,12 @@
 
 namespace kiln::timing {
 
-/// By buffer: of what bulk copies load of it, the part that L2 has to give; 1 where no two CTAs load the same.
-using GivenByL2 = std::map<std::string, double>;
+/// Of what bulk copies load, the part that L2 has to give; 1 where no two CTAs load the same. `together`: while all
+/// clusters are at their first tile, `apart`: afterwards, when each is where its stores have let it come.
+struct PartGiven {
+  double together = 1, apart = 1;
+};
+using GivenByL2 = std::map<std::string, PartGiven>;  // by buffer
 /// By buffer: of all SMs, the part that get boxes of it which lie outside of its tensor in part.
 using PartsOutside = std::map<std::string, double>;
 
@@ -41,13 +45,15 @@ class Survey final : public sim::schedule::Schedule, public sim::Observer {
   };
   using Boxes = std::map<std::uint64_t, Asked>;  // by the address where they begin
 
+  bool fills_gpcs() const { return in_clusters_ && chip_[FactId::gpcs_in_turn] == 1; }  // one after the other
   std::uint32_t asker_of(std::uint32_t cta) const;
-  double part_of(const Boxes&) const;
+  PartGiven part_of(const Boxes&) const;
 
   const Chip& chip_;
   std::vector<bool> wanted_;
   const sim::Cluster* cluster_ = nullptr;  // that runs, and its CTA
   const sim::Cta* cta_ = nullptr;
+  bool in_clusters_ = false;                                // CTAs of the launch
   std::set<std::pair<std::uint32_t, std::string>> seen_{};  // CTAs and buffers of this launch
   std::vector<std::map<std::string, Boxes>> launches_{};
   std::vector<std::map<std::string, std::set<std::uint32_t>>> outside_{};  // CTAs whose first boxes lie outside in part

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "ptx/isa/mbarrier.hpp"
 #include "ptx/isa/tmem.hpp"
@@ -127,7 +128,7 @@ Release TimedRun::release_of(bool by_event) const {
 void TimedRun::issue(Track& t, const Next& n, const ir::Operation*& current) {
   now_ = std::max(now_, n.at);
   cluster_.now = std::uint64_t(now_);
-  issuer_ = &t, issuing_ = n.operation;
+  issuer_ = &t, issuing_ = n.operation, lanes_ = n.lanes, counted_ = false;
   observed_.reset();
   const Cost cost = warps_.cost(n.operation);
   accesses_.issue(), copies_.issue(cost.multicast), tensor_.issue();
@@ -174,7 +175,8 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
   t.scheduler().begin(now_, c.slots);
   record_.issue(t, n, c.slots);
   t.at = now_ + std::max(c.slots, c.after) + (t.sm->wgmma_core.free() > now_ ? c.beside_wgmma : 0);
-  const double begins = c.moves ? std::max(now_, n.operands) : now_;
+  double begins = c.moves ? std::max(now_, n.operands) : now_;
+  if (c.special > 0) begins = t.special_unit().begin(begins, c.special);
   if (begins > t.begun) t.begun = begins, t.begun_reason = n.reason;
   const ir::Operation* const op = warps_.operation(n.operation);
   if (op) warps_.set_ready(t, n.operation, begins + c.latency, stall_of(c.does));
@@ -188,8 +190,7 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
     case Does::load_global:
       warps_.set_ready(t, n.operation, accesses_.load_global(*t.sm, c, now_, begins));
       time_.counts |= op->opcode == Opcode::atom;
-      if (op->opcode != Opcode::atom) break;
-      if (const auto bound = bound_reached(n)) share_among(busy_ / (*bound + 1));
+      if (bound_of_counter()) ++time_.counted[t.number];
       break;
     case Does::store_global: t.at = std::max(t.at, accesses_.store_global(*t.sm, now_)); break;
     case Does::tmem_load: load_tmem(t, n, double(c.lane_bytes) * sim::count(n.lanes)); break;
@@ -207,20 +208,32 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
   }
 }
 
-// A counter that wraps: of so many CTAs the last one sees its bound, and what it does from then on the others do not.
-std::optional<std::uint32_t> TimedRun::bound_reached(const Next& n) const {
-  const sim::Inst& inst = cluster_.grid.program.insts[n.operation];
-  if (isa::Combine(inst.mode) != isa::Combine::inc || inst.count != 1 || !n.lanes) return std::nullopt;
-  const auto word = [&](unsigned k) {
-    std::uint32_t value;
-    const std::size_t lane = std::size_t(std::countr_zero(n.lanes));
-    std::memcpy(&value,
-                issuer_->warp->registers + cluster_.grid.program.slots[inst.more + k].offset + lane * sizeof value,
-                sizeof value);
-    return value;
-  };
-  const std::uint32_t bound = word(1);
-  return bound > 0 && word(0) == bound ? std::optional(bound) : std::nullopt;
+// A counter that wraps: of so many CTAs the last one sees its bound.
+std::optional<std::uint32_t> TimedRun::bound_of_counter() const {
+  const sim::Inst& inst = cluster_.grid.program.insts[issuing_];
+  const ir::Operation* const op = warps_.operation(issuing_);
+  if (!op || op->opcode != Opcode::atom || !lanes_) return std::nullopt;
+  if (isa::Combine(inst.mode) != isa::Combine::inc || inst.count != 1) return std::nullopt;
+  std::uint32_t bound;
+  const std::uint32_t slot = cluster_.grid.program.slots[inst.more + 1].offset;
+  const std::size_t lane = std::size_t(std::countr_zero(lanes_));
+  std::memcpy(&bound, issuer_->warp->registers + slot + lane * sizeof bound, sizeof bound);
+  return bound > 0 ? std::optional(bound) : std::nullopt;
+}
+
+// A lane counts. What the last one does from then on the others do not, so it has a larger share of what all use. Lanes
+// of a warp that count are alike.
+void TimedRun::count(const sim::Range& counter) {
+  const auto bound = bound_of_counter();
+  if (!bound || counter.bytes != sizeof *bound) return;
+  const std::size_t warp = issuer_->number;
+  time_.counted.resize(std::max(time_.counted.size(), warp + 1)), time_.counters_of = *bound + 1;
+  std::uint8_t* const place = cluster_.grid.memory.at(counter.address, counter.bytes).data;
+  const auto& before = around_.counts_before_last;
+  if (warp < before.size() && time_.counted[warp] >= before[warp]) std::memcpy(place, &*bound, sizeof *bound);
+  if (std::exchange(counted_, true) || std::memcmp(place, &*bound, sizeof *bound) != 0) return;
+  time_.came_last = true;
+  share_among(busy_ / time_.counters_of);
 }
 
 void TimedRun::share_among(double busy) { share_ = share_of(chip_, std::max(double(sms_.size()), busy)); }
@@ -273,6 +286,7 @@ void TimedRun::transfer(const sim::Transfer& t) {
 }
 
 void TimedRun::access(const sim::Range& range, sim::AccessKind kind) {
+  if (kind == sim::AccessKind::atomic && range.space == isa::Space::global && issuer_) count(range);
   if (!copies_.is_announced()) {
     if (issuer_ && range.operand == sim::Operand::none) accesses_.touch(range.address, std::uint32_t(range.bytes));
     return;
@@ -287,6 +301,9 @@ void TimedRun::sync(const sim::Sync& s) {
   if (s.kind == sim::SyncKind::grid_wait && !time_.waits_at) time_.waits_at = now_;
   if (s.kind == sim::SyncKind::grid_begin && issuer_ && !lets_begin_[issuer_->cta->rank])
     lets_begin_[issuer_->cta->rank] = now_;
+  if (s.kind == sim::SyncKind::mbarrier_arrive && chip_.core == TensorCore::wgmma && issuer_ &&
+      s.cta != issuer_->cta->index)
+    sms_[cta_of(s.cta).rank].port.end(now_, chip_[remote_arrive_port]);
   if (s.kind == sim::SyncKind::mbarrier_observe) observed_ = Object{s.cta, s.object};
   if (s.kind == sim::SyncKind::tmem_alloc && !around_.values)
     for (int lane = 0; lane < isa::tmem_lanes; ++lane)

@@ -46,11 +46,15 @@ struct ClusterTime {
   double operations = 0;  // of the tensor core, a multiply-add counting two
   double loaded = 0;      // bytes that loads and copies asked of L2
   BufferUses read{}, written{};
-  bool copies = false;                          // bulk copies bring what it reads
-  double busy_part = 1;                         // of the clusters, those that multiply, if the first one does
-  bool guessed_mma = false;                     // of a form that was not measured
-  bool takes_clusters = false;                  // the kernel asks for the work of clusters that have not started
-  bool counts = false;                          // in global memory: what a cluster does may hang on those before
+  bool copies = false;          // bulk copies bring what it reads
+  double busy_part = 1;         // of the clusters, those that multiply, if the first one does
+  bool guessed_mma = false;     // of a form that was not measured
+  bool takes_clusters = false;  // the kernel asks for the work of clusters that have not started
+  bool counts = false;          // in global memory: what a cluster does may hang on those before
+  // By warp: how often it counted on counters that wrap. How many count on one; whether a warp was the last of them.
+  std::vector<std::uint32_t> counted{};
+  std::uint32_t counters_of = 0;
+  bool came_last = false;
   std::uint64_t shared_bytes = 0, threads = 0;  // of a CTA
   std::optional<double> waits_at{};             // its first griddepcontrol.wait
   std::optional<double> lets_begin_at{};        // each of its CTAs has let the dependents begin by then
@@ -96,7 +100,8 @@ class TimedRun {
   void issue(Track&, const Next&, const ir::Operation*& current);
   Release release_of(bool by_event) const;
   void settle(Track&, const Next&, const Cost&);
-  std::optional<std::uint32_t> bound_reached(const Next&) const;
+  std::optional<std::uint32_t> bound_of_counter() const;
+  void count(const sim::Range&);
   void share_among(double busy);
   void load_tmem(Track&, const Next&, double bytes);
   void start_wgmma(const Track&, const Next&);
@@ -131,6 +136,8 @@ class TimedRun {
   Track* issuer_ = nullptr;
   const Flight* cause_ = nullptr;  // the event that happens, if one does
   std::uint32_t issuing_ = 0;
+  sim::Mask lanes_ = 0;   // that do
+  bool counted_ = false;  // one of them has
   std::optional<Object> observed_{};
 
   std::map<Object, Phase> phases_{};

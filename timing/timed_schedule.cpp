@@ -81,13 +81,44 @@ std::optional<std::uint32_t> TimedSchedule::next_cluster(const sim::Cluster& clu
     tail_ = std::min(1.0, time.cycles / sample_->of(cluster.index).cycles);
     return std::nullopt;
   }
+  if (comes_last_) {
+    take_last(time);
+    return first_of_tail();
+  }
   sample_->add(cluster.index, {time.cycles, busy(time, "tensor core"), time.operations, time.loaded});
+  came_last_ |= time.came_last;
+  if (time.cycles > longest_time_.cycles) longest_ = cluster.index, longest_time_ = time;
   if (first.counts) sample_->take_all_of_last_axis();
   const bool may_differ = places_.by_memory && extent_ != Extent::all;
   if (may_differ) like_[cluster.index] = time;
   if (first.takes_clusters || extent_ == Extent::first || (extent_ == Extent::few && !may_differ)) return std::nullopt;
   if (may_differ) take_places();
   if (const auto next = sample_->next()) return next;
+  if (nobody_came_last()) {
+    comes_last_ = true;
+    return longest_;
+  }
+  return first_of_tail();
+}
+
+// Clusters count, and of those that ran none was the last one, which adds up what the others left.
+bool TimedSchedule::nobody_came_last() const {
+  const ClusterTime& c = longest_time_;
+  return extent_ == Extent::sample && !came_last_ &&
+         std::any_of(c.counted.begin(), c.counted.end(), [](std::uint32_t times) { return times > 0; });
+}
+
+// The cluster that takes longest has come last in its last tile. Of the tiles before it, it does so in as many as each.
+void TimedSchedule::take_last(const ClusterTime& time) {
+  comes_last_ = false, came_last_ = true;
+  const std::uint32_t tiles = *std::max_element(longest_time_.counted.begin(), longest_time_.counted.end());
+  const double parts = longest_time_.counters_of;
+  adds_ = std::max(0.0, time.cycles - longest_time_.cycles) * (1 + (tiles - 1) / parts);
+}
+
+// The last wave is to be run again, if what its clusters share is used so much that it matters how many there are.
+std::optional<std::uint32_t> TimedSchedule::first_of_tail() {
+  const ClusterTime& first = times_.back();
   const auto is_felt = [&](std::string_view name) { return busy(first, name) > feels_others * first.cycles; };
   if (last_wave(first) == 0 || !(is_felt("L2 to the SM") || is_felt("stores to L2") || is_felt("HBM")))
     return std::nullopt;
@@ -100,10 +131,14 @@ sim::Outcome TimedSchedule::run(sim::Cluster& cluster, const ir::Operation*& cur
     launch_ = cluster.grid.number;
     sample_.emplace(sim::clusters_of(cluster.grid), extent_ == Extent::all);
     tail_ = 1, tail_runs_.clear(), like_.clear();
+    longest_time_ = {}, came_last_ = comes_last_ = false, adds_ = 0;
     places_ = depends_on_place(*cluster.grid.program.code);
   }
   Surroundings around = around_[std::min<std::size_t>(cluster.grid.number, around_.size() - 1)];
   if (!tail_runs_.empty()) around.busy_clusters = last_wave(times_.back());
+  if (comes_last_)
+    for (const std::uint32_t times : longest_time_.counted)
+      around.counts_before_last.push_back(times > 0 ? times - 1 : 0);
   ClusterTime time;
   const sim::Outcome outcome = run_one(cluster, around, current, time);
   if (sample_->size() == 0) times_.push_back(time), grids_.emplace_back();
@@ -117,7 +152,8 @@ sim::Outcome TimedSchedule::run(sim::Cluster& cluster, const ir::Operation*& cur
   const ClusterTime& first = times_.back();
   const std::uint64_t clusters = first.takes_clusters ? std::min(first.clusters, first.resident) : first.clusters;
   grids_.back() = dispatch(*sample_, clusters, first.resident, chip_[FactId::cta_gap], tail_);
-  grids_.back().cycles += first.drain;  // of the clusters before them the drain is hidden by those after
+  grids_.back().adds = adds_;
+  grids_.back().cycles += adds_ + first.drain;  // of the clusters before them the drain is hidden by those after
   return outcome;
 }
 

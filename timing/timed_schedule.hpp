@@ -51,6 +51,9 @@ class TimedSchedule final : public sim::schedule::Schedule, public sim::Observer
   static const Tallies none;
 
   void take_places();
+  bool nobody_came_last() const;
+  void take_last(const ClusterTime&);
+  std::optional<std::uint32_t> first_of_tail();
   void take_mean();
 
   const Chip& chip_;
@@ -65,6 +68,12 @@ class TimedSchedule final : public sim::schedule::Schedule, public sim::Observer
   PlaceDependence places_{};
   // Clusters of it that ran, by number, if they differ by numbers in memory.
   std::map<std::uint32_t, ClusterTime> like_{};
+  // Of those that ran, the one that takes longest; it runs again as one that comes last where clusters count.
+  std::uint32_t longest_ = 0;
+  ClusterTime longest_time_{};
+  bool came_last_ = false;                 // one of those that ran
+  bool comes_last_ = false;                // the one that runs
+  double adds_ = 0;                        // cycles that this takes longer
   double tail_ = 1;                        // its dispatcher's
   std::deque<std::uint32_t> tail_runs_{};  // clusters that show what the last wave takes, still to run
 };

@@ -71,6 +71,8 @@ std::string launch_text(const timing::LaunchTime& l) {
   if (l.grid.kinds > 1)
     text += fmt::format("    clusters differ: {} were run, which take {} on average\n", l.grid.ran,
                         cycles(l.grid.busy / double(l.cluster.clusters)));
+  if (l.grid.adds > 0)
+    text += fmt::format("    adds up what others left, where it comes last: {} cycles more\n", cycles(l.grid.adds));
   if (l.start_cycles > 0) text += fmt::format("    a start with cold caches: {} cycles\n", cycles(l.start_cycles));
   if (l.hidden_cycles > 0)
     text +=
@@ -105,6 +107,7 @@ ordered_json json_of(const timing::LaunchTime& l) {
                    {"mmas", l.cluster.mmas},
                    {"tensor_use", l.tensor_use},
                    {"start_cycles", l.start_cycles},
+                   {"adds_cycles", l.grid.adds},
                    {"hidden_cycles", l.hidden_cycles},
                    {"hbm_bytes", l.hbm_bytes},
                    {"hbm_cycles", l.hbm_cycles},

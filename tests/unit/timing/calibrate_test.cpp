@@ -39,7 +39,7 @@ class SimulatedMachine final : public harness::Machine {
     // All CTAs of a launch get rows outside of the tensor, if one does.
     around.outside = {{"data", contract.launches.at(0).grid.volume() / chip_[FactId::sms]}};
     // Eight SMs ask for the same: four TPCs, in a GPC each.
-    if (facts_.runs_whole_grids) around.given = {{"data", 0.5}};
+    if (facts_.runs_whole_grids) around.given = {{"data", {0.5, 0.5}}};
     timing::TimedSchedule schedule(chip_, around);
     sim::Options options;
     options.schedule = &schedule;

@@ -1,6 +1,7 @@
 // Chips as data: what is shipped can be read, and what is wrong is said with its place.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <string>
 
 #include "harness/chip/chip_json.hpp"
@@ -30,6 +31,23 @@ TEST_CASE("each shipped chip can be read, and its name is its file's") {
     CHECK(chip.name == name);
     CHECK(chip[FactId::sms] > 100);
   }
+}
+
+TEST_CASE("the clock falls with the square of what multiplies and what brings operands, once a launch is long") {
+  const Chip h200 = harness::chip_of("h200"), b200 = harness::chip_of("b200");
+  const double top = h200[FactId::work_clock], drop = h200[FactId::work_drop];
+  constexpr double long_ago = 1e8, short_one = 100;
+  CHECK(clock_of(h200, {long_ago, 0.5, 0.5}).value == doctest::Approx(top - drop));
+  CHECK(clock_of(h200, {long_ago, 0.8, 0.4}).value == doctest::Approx(top - drop * 1.44));
+  CHECK(clock_of(h200, {short_one, 0.8, 0.4}).value == doctest::Approx(top).epsilon(0.001));
+  const double delay = h200[FactId::work_delay] * 1e3 * (top - drop * (1 - std::exp(-1.0)));  // in cycles
+  CHECK(clock_of(h200, {delay, 0.5, 0.5}).value == doctest::Approx(top - drop * (1 - std::exp(-1.0))).epsilon(0.002));
+  const Clock range = clock_of(h200, {long_ago, 0.5, 0.5});
+  CHECK(range.least < range.value);
+  CHECK(range.most > range.value);
+  // Without products, and on a chip with tcgen05, the use of the tensor core alone counts.
+  CHECK(clock_of(h200, {long_ago, 0, 0.4}).value == clock_under(h200, 0).value);
+  CHECK(clock_of(b200, {long_ago, 0.5, 0.5}).value == clock_under(b200, 0.5).value);
 }
 
 TEST_CASE("a chip that is not known is refused with those that are") {

@@ -314,6 +314,56 @@ TEST_CASE("a K step of the library's GEMM takes its wgmmas' time while copies la
   CHECK((cycles(4096) - cycles(2048)) / 32 == doctest::Approx(1022).epsilon(0.02));
 }
 
+// gemm_bf16_kept on an H200, by pairs, with all of its SMs.
+timing::Prediction by_pairs(const timing::Chip& chip, std::uint64_t m, std::uint64_t n, std::uint64_t k, dsl::Size tile,
+                            std::uint64_t stages, std::vector<std::pair<std::string, dsl::Size>> others = {}) {
+  others.insert(
+      others.end(),
+      {{"m", m}, {"n", n}, {"k", k}, {"tile", tile}, {"stages", stages}, {"cta-group", 2ull}, {"accumulators", 2ull}});
+  if (std::none_of(others.begin(), others.end(), [](const auto& o) { return o.first == "ctas"; }))
+    others.push_back({"ctas", 132ull});
+  return prediction_of(subject_of("gemm_bf16_kept", others, isa::sm_90a), chip);
+}
+
+timing::Chip with(timing::Chip chip, timing::FactId fact, double value) {
+  chip.values[std::size_t(fact)].value = value;
+  return chip;
+}
+
+TEST_CASE(
+    "of what pairs of a GPC load alike L2 gives most again, but at first what several GPCs ask for comes at once") {
+  const timing::Chip h200 = harness::chip_of("h200");
+  const auto four_tiles = [](const timing::Chip& chip) {
+    return by_pairs(chip, 1024, 4096, 3328, {256, 64, 64}, 8).cycles.value;
+  };
+  CHECK(four_tiles(h200) == doctest::Approx(100086).epsilon(0.06));
+  CHECK(four_tiles(with(h200, timing::FactId::gpc_again, 0.01)) < 0.8 * 100086);
+  const auto one_tile = [](const timing::Chip& chip) {
+    return by_pairs(chip, 2048, 768, 3328, {256, 96, 64}, 6).cycles.value;
+  };
+  CHECK(one_tile(h200) == doctest::Approx(32385).epsilon(0.06));
+  CHECK(one_tile(with(h200, timing::FactId::first_again, 1)) > 1.08 * 32385);
+}
+
+TEST_CASE("arrivals from eight CTAs take as much of the way into an SM as boxes: 39,046 cycles on an H200") {
+  const timing::Chip h200 = harness::chip_of("h200");
+  const auto cycles = [](const timing::Chip& chip) {
+    return by_pairs(chip, 640, 512, 6144, {256, 32, 64}, 10,
+                    {{"ctas", 120ull}, {"pairs", 4ull}, {"storers", 1ull}, {"tma-store", 1ull}})
+        .cycles.value;
+  };
+  CHECK(cycles(h200) == doctest::Approx(39046).epsilon(0.08));
+  CHECK(cycles(with(h200, timing::FactId::remote_arrive_port, 0.01)) < 0.8 * 39046);
+}
+
+TEST_CASE(
+    "of pairs that share a tile the one that comes last adds up: 29,309 cycles on an H200, on a grid of one axis") {
+  const timing::Prediction p =
+      by_pairs(harness::chip_of("h200"), 768, 640, 4608, {256, 128, 64}, 6, {{"splits", 4ull}});
+  CHECK(p.cycles.value == doctest::Approx(29309).epsilon(0.08));
+  CHECK(p.launches.at(0).grid.adds > 6000);
+}
+
 // Cycles of a K step of gemm_bf16_kept on an H100 whose L2 has the inputs.
 double step_of(dsl::Size tile, std::uint64_t ctas, std::uint64_t stages, std::uint64_t m, std::uint64_t n,
                std::uint64_t from, std::uint64_t to) {
@@ -335,8 +385,7 @@ double step_of(dsl::Size tile, std::uint64_t ctas, std::uint64_t stages, std::ui
   return (cycles(to) - cycles(from)) / (double(to - from) / 64);
 }
 
-TEST_CASE(
-    "L2 gives a box the more slowly the fewer CTAs load it: steps of 405 to 667 cycles on an H100") {
+TEST_CASE("L2 gives a box the more slowly the fewer CTAs load it: steps of 405 to 667 cycles on an H100") {
   const dsl::Size narrow(128, 32, 64), wide(128, 128, 64), pairs(256, 128, 64);
   CHECK(step_of(narrow, 1, 10, 1536, 352, 1024, 2048) == doctest::Approx(405).epsilon(0.12));  // by 11 and 12
   CHECK(step_of(narrow, 1, 10, 4224, 128, 1024, 2048) == doctest::Approx(541).epsilon(0.16));  // by 4 and 33

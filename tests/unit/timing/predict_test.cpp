@@ -355,6 +355,23 @@ TEST_CASE(
   CHECK(sink.incomplete());
 }
 
+TEST_CASE("where many clusters count on an axis, one runs again as if it came last, as some do when all run") {
+  // Of each four CTAs the last one counts down.
+  const std::string text = kernel(
+      "mov.u32 %r1, %ctaid.x; shr.u32 %r2, %r1, 2; mul.wide.u32 %rd1, %r2, 4; add.u64 %rd1, %rd1, %out;\n"
+      "atom.global.inc.u32 %r3, [%rd1], 3; setp.ne.s32 %p1, %r3, 3; @%p1 bra DONE; mov.u32 %r2, 700;\n"
+      "LOOP: sub.u32 %r2, %r2, 1; setp.gt.s32 %p2, %r2, 0; @%p2 bra LOOP;\nDONE: st.global.u32 [%out+2048], %r2;");
+  const auto predicted = [&](bool all_clusters) {
+    diag::Sink sink;
+    return timing::predict(module_of(text), one_buffer(1, 60), b200(), {.all = all_clusters}, sink);
+  };
+  const timing::Prediction some = predicted(false), all = predicted(true);
+  CHECK(some.launches.at(0).grid.ran < 10);
+  CHECK(some.launches.at(0).grid.adds > 700 * 5);
+  CHECK(all.launches.at(0).grid.adds == 0);
+  CHECK(some.cycles.value == doctest::Approx(all.cycles.value).epsilon(0.02));
+}
+
 // Counts down from two numbers, with some text before, between and after.
 std::string counting_twice(const std::string& before, int first, const std::string& between, int second) {
   const auto count = [](const char* name, int from) {

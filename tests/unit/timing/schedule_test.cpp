@@ -45,6 +45,17 @@ TEST_CASE("an addition that needs the one before it waits for its latency, other
              32)[0] == doctest::Approx(100).epsilon(0.05));
 }
 
+TEST_CASE("exponents of one scheduler's warps follow each other, those of four do not") {
+  std::string exponents;
+  for (int k = 0; k < 32; ++k) exponents += fmt::format("ex2.approx.ftz.f32 %f{0}, %f{0};\n", k);
+  const auto cycles = [&](std::uint32_t threads) {
+    return time_of(kernel(exponents), one_buffer(threads), no_values).cycles();
+  };
+  const double each = b200()[timing::FactId::special_interval];
+  CHECK(cycles(256) - cycles(128) == doctest::Approx(32 * each).epsilon(0.1));
+  CHECK(cycles(128) - cycles(32) < 2 * each);
+}
+
 TEST_CASE("a value that gets another name takes no time, a number that becomes a value takes a slot") {
   CHECK(around(repeated("mov.b32 %r1, %r10; mov.b32 %r2, %r1;\n", 100), 32)[0] < 5);
   CHECK(around(repeated("mov.b64 %rd1, {%r10, %r11}; mov.b64 {%r1, %r2}, %rd1;\n", 100), 32)[0] < 5);
