@@ -20,7 +20,9 @@ constexpr double alone = 2.0 / 3, of_engine = 0.5;
 // A row in two lines, to the mean of rows that begin at each multiple of 16 bytes of a line in turn: of eight one lies
 // in one line, three in whole sectors of two, and four in parts of sectors.
 constexpr double whole_sectors = 0.7, parts_of_sectors = 1.3;
-constexpr double least_use = 0.9;   // of the tensor core, from which on SMs do not meet
+constexpr double least_use = 0.9;  // of the tensor core, from which on SMs do not meet
+// CTAs at their first tile stay together for so many cycles, and after these no two do.
+constexpr double together_until = 20'000, apart_from = 40'000;
 constexpr double most_at_once = 2;  // SMs of a TPC, which have one way in for rows in two lines
 
 // What a copy asks of global memory.
@@ -108,6 +110,12 @@ double Copies::cycles_of_absent_row(double part_of_sms) const {
   return chip_[copy_row_outside] * std::min(part_of_sms / most_that_wait, 1.0) * (alone + (1 - alone) * shares_tpc);
 }
 
+// How far CTAs have come apart: what they store lets each come to its next tile at a time of its own.
+double Copies::apart(const Sm& s) const {
+  const bool stores = s.stored() > 0 || s.stores.free() > 0;
+  return stores ? 1 : std::clamp((load_->issued - together_until) / (apart_from - together_until), 0.0, 1.0);
+}
+
 double Copies::arrive(Sm& to) {
   double latency = chip_[load_->cold ? load_latency_hbm : load_latency] - chip_[wake];
   if (load_->from_shared) latency = chip_[remote_arrive];
@@ -116,8 +124,7 @@ double Copies::arrive(Sm& to) {
   const double times = load_->ctas;
   double rate = multicast_ ? chip_[ingest_rate] : share_.ingest_rate;
   if (load_->given) {
-    const bool together = to.stored() == 0 && to.stores.free() == 0;
-    const double given = together ? load_->given->together : load_->given->apart;
+    const double given = std::lerp(load_->given->together, load_->given->apart, apart(to));
     rate = std::min(chip_[ingest_rate], share_.own_rate * times / given);
     if (ctas_ > 1) rate /= chip_[cluster_ingest];
   }
@@ -133,8 +140,8 @@ double Copies::arrive(Sm& to) {
   // same time; those whose tensor cores never wait do not meet.
   if (load_->given) {
     const double use = to.wgmma_use.until(load_->issued, to.wgmma_core.busy());
-    const double apart = std::clamp((use - least_use) / (1 - least_use), 0.0, 1.0);
-    const double ahead = std::lerp(chip_[ingest_ahead], chip_[ingest_ahead_busy], apart);
+    const double unmet = std::clamp((use - least_use) / (1 - least_use), 0.0, 1.0);
+    const double ahead = std::lerp(chip_[ingest_ahead], chip_[ingest_ahead_busy], unmet);
     arrived = std::max(to.port.end(begins, load_->bytes / chip_[ingest_rate]), arrived - ahead);
   }
   const double done = std::max({*engine_end_, arrived, hbm_end_}) + latency;

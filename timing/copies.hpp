@@ -57,6 +57,7 @@ class Copies {
 
   void store(Sm&, const sim::Transfer&, double now);
   void load(Sm&, const sim::Transfer&, double now);
+  double apart(const Sm&) const;
   /// `part_of_sms`: that get such rows of the buffer.
   double cycles_of_absent_row(double part_of_sms) const;
 

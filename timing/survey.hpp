@@ -15,7 +15,7 @@
 namespace kiln::timing {
 
 /// Of what bulk copies load, the part that L2 has to give; 1 where no two CTAs load the same. `together`: while all
-/// clusters are at their first tile, `apart`: afterwards, when each is where its stores have let it come.
+/// clusters are at the same step of their first tile; `apart`: once they are not.
 struct PartGiven {
   double together = 1, apart = 1;
 };
