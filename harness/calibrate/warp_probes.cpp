@@ -21,6 +21,14 @@ void arithmetic(Session& s) {
   s.set(alu_latency, cycles_of(s.machine(), k, 16, 48), "a chain of fma.f32");
   k.body = "ex2.approx.ftz.f32 %f0, %f0;";
   s.set(special_latency, cycles_of(s.machine(), k, 8, 24), "a chain of ex2");
+  // Four warps a scheduler, each with four chains.
+  constexpr unsigned warps = 4;
+  k.threads = 512, k.copies = 4;
+  k.setup = "mov.f32 %f0, 0f3F800000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, %f0;";
+  k.body = "ex2.approx.ftz.f32 %f#, %f#;";
+  k.after = "add.f32 %f0, %f0, %f1; add.f32 %f2, %f2, %f3; add.f32 %f0, %f0, %f2; st.volatile.shared.f32 [%smem], %f0;";
+  const Figure each = cycles_of(s.machine(), k, 32, 96);
+  s.set(special_interval, {each.value / warps, each.spread / warps}, "512 threads, four chains of ex2 each");
 }
 
 void shared_loads(Session& s) {
