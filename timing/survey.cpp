@@ -72,14 +72,13 @@ std::uint32_t Survey::asker_of(std::uint32_t cta) const {
 // Clusters that fill one GPC after the other share little of what they load alike there: L2 gives most of it again.
 // While all CTAs are at their first tile, what several GPCs ask for comes at about the same time.
 PartGiven Survey::part_of(const Boxes& boxes) const {
-  double asked = 0, places = 0, again = 0, together = 0;
+  double asked = 0, of_gpcs = 0, in_gpcs = 0, in_first = 0;
   for (const auto& [address, box] : boxes) {
-    const double once_each = std::min(double(box.askers.size()), chip_[FactId::gpcs]);
-    asked += box.ctas, places += once_each, together += once_each - 1;
-    if (fills_gpcs()) again += box.ctas - once_each;
+    const double gpcs = std::min(double(box.askers.size()), chip_[FactId::gpcs]);
+    asked += box.ctas, of_gpcs += gpcs, in_first += 1 + chip_[FactId::first_again] * (gpcs - 1);
+    if (fills_gpcs()) in_gpcs += chip_[FactId::gpc_again] * (box.ctas - gpcs);
   }
-  const double apart = places + chip_[FactId::gpc_again] * again;
-  return {(apart - (1 - chip_[FactId::first_again]) * together) / asked, apart / asked};
+  return {(in_first + in_gpcs) / asked, (of_gpcs + in_gpcs) / asked};
 }
 
 std::vector<GivenByL2> Survey::given() const {

@@ -190,7 +190,7 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
     case Does::load_global:
       warps_.set_ready(t, n.operation, accesses_.load_global(*t.sm, c, now_, begins));
       time_.counts |= op->opcode == Opcode::atom;
-      if (bound_of_counter()) ++time_.counted[t.number];
+      if (counted_) ++time_.counted[t.number];
       break;
     case Does::store_global: t.at = std::max(t.at, accesses_.store_global(*t.sm, now_)); break;
     case Does::tmem_load: load_tmem(t, n, double(c.lane_bytes) * sim::count(n.lanes)); break;

@@ -372,6 +372,17 @@ TEST_CASE("where many clusters count on an axis, one runs again as if it came la
   CHECK(some.cycles.value == doctest::Approx(all.cycles.value).epsilon(0.02));
 }
 
+TEST_CASE("a counter in shared memory is no other cluster's, so none runs again") {
+  const std::string text = kernel(
+      "mov.u64 %rd1, word; cvta.shared.u64 %rd1, %rd1; mov.u32 %r1, 0; st.u32 [%rd1], %r1;\n"
+      "atom.inc.u32 %r3, [%rd1], 3; st.global.u32 [%out], %r3;",
+      ".shared .align 4 .b32 word;\n");
+  diag::Sink sink;
+  const timing::Prediction p = timing::predict(module_of(text), one_buffer(1, 60), b200(), {}, sink);
+  CHECK(p.outcome == sim::Outcome::finished);
+  CHECK(p.launches.at(0).grid.adds == 0);
+}
+
 // Counts down from two numbers, with some text before, between and after.
 std::string counting_twice(const std::string& before, int first, const std::string& between, int second) {
   const auto count = [](const char* name, int from) {
