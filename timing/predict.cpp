@@ -200,23 +200,17 @@ Chip slowed_by_tensor_core(Chip chip, double tensor_use) {
 double tensor_use_of(const Times& t, const Chip& chip) {
   double busy = 0, cycles = 0;
   for (const ClusterTime& c : t.clusters) {
-    const auto core = std::find_if(c.uses.begin(), c.uses.end(), [](const Use& u) { return u.name == "tensor core"; });
     const double sms = double(std::min(c.clusters, c.resident) * c.ctas) / chip[FactId::sms];
     cycles += c.cycles;
-    if (core != c.uses.end()) busy += core->busy * c.busy_part * sms;
+    busy += c.busy("tensor core") * c.busy_part * sms;
   }
   return cycles > 0 ? std::min(1.0, busy / cycles) : 0;
 }
 
 // The copy engines are as busy as those of the first cluster are beside its tensor core.
 Activity activity_of(const LaunchTime& l) {
-  const auto busy = [&](std::string_view name) {
-    const auto use =
-        std::find_if(l.cluster.uses.begin(), l.cluster.uses.end(), [&](const Use& u) { return u.name == name; });
-    return use == l.cluster.uses.end() ? 0 : use->busy;
-  };
-  const double tensor = busy("tensor core");
-  return {l.grid.cycles, l.tensor_use, tensor > 0 ? l.tensor_use * busy("copy engine") / tensor : 0};
+  const double tensor = l.cluster.busy("tensor core");
+  return {l.grid.cycles, l.tensor_use, tensor > 0 ? l.tensor_use * l.cluster.busy("copy engine") / tensor : 0};
 }
 
 // A programmatic dependent launch begins when all CTAs of the one before it have let it, if its CTAs find room: beside

@@ -79,6 +79,11 @@ double busy_sms(const sim::Cluster& cluster, std::uint64_t resident, std::uint64
 
 }  // namespace
 
+double ClusterTime::busy(std::string_view resource) const {
+  const auto use = std::find_if(uses.begin(), uses.end(), [&](const Use& u) { return u.name == resource; });
+  return use == uses.end() ? 0 : use->busy;
+}
+
 TimedRun::TimedRun(sim::Cluster& cluster, const Chip& chip, const Surroundings& around)
     : cluster_(cluster),
       chip_(chip),

@@ -14,6 +14,7 @@
 #include <optional>
 #include <queue>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/schedule/scheduler.hpp"
@@ -59,6 +60,9 @@ struct ClusterTime {
   std::optional<double> waits_at{};             // its first griddepcontrol.wait
   std::optional<double> lets_begin_at{};        // each of its CTAs has let the dependents begin by then
   std::uint64_t mma_sync = 0;  // instructions of the tensor core that block their warp, which have no model
+
+  /// Cycles for which a resource of `uses` is busy; 0 where it has no such name.
+  double busy(std::string_view resource) const;
 };
 
 class TimedRun {

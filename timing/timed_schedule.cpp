@@ -12,11 +12,6 @@ namespace {
 constexpr std::size_t most_mixed = 32, few_places = 24;
 constexpr double feels_others = 0.3;  // use of what SMs share, from which on it matters how many there are
 
-double busy(const ClusterTime& c, std::string_view name) {
-  const auto use = std::find_if(c.uses.begin(), c.uses.end(), [&](const Use& u) { return u.name == name; });
-  return use == c.uses.end() ? 0 : use->busy;
-}
-
 // Clusters of the last wave, if there are fewer than in those before it.
 std::uint64_t last_wave(const ClusterTime& c) { return c.clusters > c.resident ? c.clusters % c.resident : 0; }
 
@@ -85,7 +80,7 @@ std::optional<std::uint32_t> TimedSchedule::next_cluster(const sim::Cluster& clu
     take_last(time);
     return first_of_tail();
   }
-  sample_->add(cluster.index, {time.cycles, busy(time, "tensor core"), time.operations, time.loaded});
+  sample_->add(cluster.index, {time.cycles, time.busy("tensor core"), time.operations, time.loaded});
   came_last_ |= time.came_last;
   if (time.cycles > longest_time_.cycles) longest_ = cluster.index, longest_time_ = time;
   if (first.counts) sample_->take_all_of_last_axis();
@@ -119,7 +114,7 @@ void TimedSchedule::take_last(const ClusterTime& time) {
 // The last wave is to be run again, if what its clusters share is used so much that it matters how many there are.
 std::optional<std::uint32_t> TimedSchedule::first_of_tail() {
   const ClusterTime& first = times_.back();
-  const auto is_felt = [&](std::string_view name) { return busy(first, name) > feels_others * first.cycles; };
+  const auto is_felt = [&](std::string_view name) { return first.busy(name) > feels_others * first.cycles; };
   if (last_wave(first) == 0 || !(is_felt("L2 to the SM") || is_felt("stores to L2") || is_felt("HBM")))
     return std::nullopt;
   for (const std::uint32_t k : sample_->of_last_wave()) tail_runs_.push_back(k);

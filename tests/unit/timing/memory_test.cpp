@@ -316,13 +316,17 @@ TEST_CASE("a K step of the library's GEMM takes its wgmmas' time while copies la
 
 // gemm_bf16_kept on an H200, by pairs, with all of its SMs.
 timing::Prediction by_pairs(const timing::Chip& chip, std::uint64_t m, std::uint64_t n, std::uint64_t k, dsl::Size tile,
-                            std::uint64_t stages, std::vector<std::pair<std::string, dsl::Size>> others = {}) {
-  others.insert(
-      others.end(),
-      {{"m", m}, {"n", n}, {"k", k}, {"tile", tile}, {"stages", stages}, {"cta-group", 2ull}, {"accumulators", 2ull}});
-  if (std::none_of(others.begin(), others.end(), [](const auto& o) { return o.first == "ctas"; }))
-    others.push_back({"ctas", 132ull});
-  return prediction_of(subject_of("gemm_bf16_kept", others, isa::sm_90a), chip);
+                            std::uint64_t stages, const std::vector<std::pair<std::string, dsl::Size>>& others = {}) {
+  std::vector<std::pair<std::string, dsl::Size>> sizes{{"m", m},
+                                                       {"n", n},
+                                                       {"k", k},
+                                                       {"tile", tile},
+                                                       {"stages", stages},
+                                                       {"cta-group", 2ull},
+                                                       {"accumulators", 2ull},
+                                                       {"ctas", 132ull}};
+  sizes.insert(sizes.end(), others.begin(), others.end());  // the later of two values counts
+  return prediction_of(subject_of("gemm_bf16_kept", sizes, isa::sm_90a), chip);
 }
 
 timing::Chip with(timing::Chip chip, timing::FactId fact, double value) {
