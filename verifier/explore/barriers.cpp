@@ -308,6 +308,22 @@ void Barriers::expect(const Turn& t, const SharedPlace& p, int lane) {
   b.announcer = &t.op;
 }
 
+// mbarrier.complete_tx is relaxed: it hands on what a fence that reaches the object's CTA has released before it.
+void Barriers::complete_bytes(const Turn& t, const SharedPlace& p, int lane, const Clock& known) {
+  memory_.use(t, p.cta);
+  Barrier& b = at(t, p);
+  const auto bytes =
+      std::int64_t(values_.number(t, ops::roles<ops::Mbarrier>(t.op).bytes, lane, 32, "completed bytes"));
+  if (b.completed && !known.past.has(b.completed)) {
+    findings_.add(rules::mbarrier_bytes(0, bytes), t.op, t.s.events[b.completed].operation,
+                  "bytes that " + std::string(too_early));
+    throw Unfollowed{"what follows bytes that may count for another phase", &t.op};
+  }
+  b.open.join(known.relaxed(p.cta == t.cta_index ? &Clock::handed : &Clock::handed_wide));
+  b.tx -= bytes;
+  complete(t.s, p, t.op);
+}
+
 // What an instruction on an mbarrier does to one object for one of its lanes. `known`: what the lanes know together.
 void Barriers::signal(const Turn& t, const SharedPlace& p, int lane, const Clock& known) {
   const isa::Modifiers& m = t.op.modifiers;
@@ -318,9 +334,7 @@ void Barriers::signal(const Turn& t, const SharedPlace& p, int lane, const Clock
   }
   switch (t.op.opcode) {
     case Opcode::mbarrier_expect_tx: return expect(t, p, lane);
-    case Opcode::mbarrier_complete_tx:
-      at(t, p).tx -= std::int64_t(values_.number(t, x.bytes, lane, 32, "completed bytes"));
-      return complete(t.s, p, t.op);
+    case Opcode::mbarrier_complete_tx: return complete_bytes(t, p, lane, known);
     default: break;
   }
   std::uint32_t count = 1;

@@ -46,6 +46,7 @@ class Barriers {
   void arrive(const Turn&, NamedBarrier&);
   Status wait(Turn&);
   void expect(const Turn&, const SharedPlace& object, int lane);
+  void complete_bytes(const Turn&, const SharedPlace& object, int lane, const Clock& known);
   void signal(const Turn&, const SharedPlace& object, int lane, const Clock& known);
   void initialise(const Turn&, const ir::Argument& object);
 

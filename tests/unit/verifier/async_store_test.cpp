@@ -174,6 +174,33 @@ TEST_CASE("bytes of st.async that may come before the phase before is over may c
   CHECK(p.at.starts_with("@%first st.async"));
 }
 
+TEST_CASE("bytes that a thread itself counts with mbarrier.complete_tx hand on what a fence has released") {
+  const auto by_hand = [](const std::string& fence) {
+    return replaced(added,
+                    "@%adds red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%sum], 5, "
+                    "[%bar];",
+                    "@%adds red.relaxed.cluster.shared::cluster.add.u32 [%sum], 5;\n  " + fence +
+                        "\n  @%adds mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%bar], 4;");
+  };
+  CHECK(explored(by_hand("fence.acq_rel.cluster;")) == "");
+  CHECK(explored(by_hand("fence.acq_rel.cta;")).find("race") != std::string::npos);
+  CHECK(explored(by_hand("")).find("race") != std::string::npos);
+}
+
+TEST_CASE("bytes that a thread itself counts may come too early as well") {
+  const std::string counted = replaced(
+      told, "@%first st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.u32 [%to], {%k, %k, %t, %flag}, [%full];",
+      "@%first mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%full], 16;");
+  const auto too_early = [](const Protocol& p) {
+    return std::count(p.broken.begin(), p.broken.end(), rules::Rule::mbarrier_bytes) != 0;
+  };
+  CHECK(!too_early(protocol(counted)));
+  const std::string free =
+      "FREE:\n  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %q, [free], %before;\n"
+      "  @!%q bra FREE;\n";
+  CHECK(too_early(protocol(replaced(counted, free, ""))));
+}
+
 TEST_CASE("reductions with red.async do not race with each other, and are there when their bytes are") {
   CHECK(explored(added) == "");
   CHECK(explored(replaced(added, "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32",
