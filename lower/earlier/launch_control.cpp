@@ -7,16 +7,20 @@ namespace {
 
 using isa::Opcode;
 
+constexpr int answer_bytes = 16;
+
 // Where an operand in the CTA's own shared memory lies.
 Register shared_address(Builder& b, const ir::Operation& op, std::size_t operand) {
   const ir::Operand& o = op.instruction->operands[operand];
   return op.modifiers.space() == isa::Space::generic ? to_shared(b, o, "shared::cta") : word_of(b, o);
 }
 
-// A thread that waits for the mbarrier sees the zeros: st.async signals after its store.
+// A thread that waits for the mbarrier sees the zeros: the fence orders them before the bytes count. One st.async would
+// do, but an H200 has it in a cluster only: in a grid that is launched without clusters it is an illegal instruction.
 void refuse_in(Builder& b, Register answer, Register mbarrier, Register zero) {
-  b.op("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32", at(answer), vec(zero, zero, zero, zero),
-       at(mbarrier));
+  b.op("st.shared::cluster.v4.b32", at(answer), vec(zero, zero, zero, zero));
+  b.op("fence.acq_rel.cluster");
+  b.op("mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64", at(mbarrier), answer_bytes);
 }
 
 void refuse(Builder& b, const ir::Operation& op) {

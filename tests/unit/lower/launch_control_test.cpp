@@ -87,6 +87,7 @@ void check_whole_grid(const std::string& ask, const std::string& query, const st
   INFO(diag::render_text(sink));
   REQUIRE(low);
   CHECK(low->text->text().find("clusterlaunchcontrol") == std::string::npos);
+  CHECK(low->text->text().find("st.async") == std::string::npos);  // needs a launch with clusters
   CHECK(low->contract.launches.at(0).grid.x == 6);
   const std::vector<std::uint8_t> own = simulated(kernel).buffers.at(0).bytes;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) CHECK(simulated(*low, seed).buffers.at(0).bytes == own);
