@@ -61,6 +61,11 @@ Dim3 cluster_shape(const ir::Function& f, const launch::Launch& launch) {
   return shape;
 }
 
+// A cluster of one CTA is what a contract says that says nothing. Then the kernel may say that it is for clusters.
+bool in_clusters(const ir::Function& f, Dim3 cluster) {
+  return cluster.volume() > 1 || f.find("reqnctapercluster") || f.find("explicitcluster") || f.find("maxclusterrank");
+}
+
 // `at`: the JSON pointer of the launch in its contract.
 void refuse(const std::optional<launch::Misfit>& wrong, const std::string& at) {
   if (wrong) throw InputError(at + wrong->key + ": " + wrong->why);
@@ -144,6 +149,7 @@ Outcome run_launch(const ir::Module& module, const launch::Contract& contract, c
   Grid grid{program, memory, launch, options, sink, observer};
   grid.parameters = parameter_block(code, program.layout, contract, launch, memory);
   grid.cluster_shape = cluster;
+  grid.in_clusters = in_clusters(f, cluster);
   grid.number = number;
   grid.steps = observer && observer->wants_steps();
   grid.schedule = schedule;

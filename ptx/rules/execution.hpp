@@ -146,6 +146,10 @@ constexpr Verdict cta_pair(std::int64_t ctas) {
 /// An instruction for several CTAs. `declared`: the kernel says that it is launched in clusters.
 constexpr Verdict cluster_undeclared(bool declared) { return declared ? legal : breaks(Rule::cluster_undeclared); }
 
+/// An asynchronous write of a thread to shared memory of the cluster. `in_clusters`: the launch has clusters, as the
+/// contract or the kernel says.
+constexpr Verdict cluster_launch(bool in_clusters) { return in_clusters ? legal : breaks(Rule::cluster_launch); }
+
 constexpr Verdict peer_exited(bool exited) { return exited ? breaks(Rule::peer_exited) : legal; }
 
 }  // namespace kiln::rules

@@ -1,6 +1,7 @@
 #include "sim/async/async.hpp"
 
 #include "ptx/isa/mbarrier.hpp"
+#include "ptx/rules/execution.hpp"
 #include "sim/async/mbarrier_signal.hpp"
 #include "sim/core/memory_access.hpp"
 
@@ -10,6 +11,10 @@ Barrier barrier_at(Context& c, isa::Space space, std::uint64_t address, int lane
   const Place p = locate_shared(c, space, address, isa::mbarrier_bytes, isa::mbarrier_bytes, lane);
   p.owner->mbarriers.at(std::uint32_t(p.address));
   return {p.owner, std::uint32_t(p.address)};
+}
+
+void want_clusters(Context& c, const Inst& i) {
+  if (const auto v = rules::cluster_launch(c.grid->in_clusters); v.broken()) c.grid->report(i.operation, v);
 }
 
 AsyncId announce(Context& c, const Inst& i, int lane) {

@@ -20,6 +20,9 @@ struct Barrier {
 /// The object at a thread's address; faults when there is none.
 Barrier barrier_at(Context& c, isa::Space space, std::uint64_t address, int lane);
 
+/// Reports an instruction that wants a launch with clusters, where there may be none.
+void want_clusters(Context& c, const Inst& i);
+
 /// Tells the observer that one lane's operation enters flight, and gives it its number.
 AsyncId announce(Context& c, const Inst& i, int lane);
 /// The same for one that will deliver bytes to an mbarrier.

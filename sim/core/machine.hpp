@@ -66,6 +66,7 @@ struct Grid {
   std::uint32_t number = 0;                // of the launch in the run
   std::vector<std::uint8_t> parameters{};  // the kernel's parameter block
   launch::Dim3 cluster_shape{};
+  bool in_clusters = true;  // of one CTA too: then the kernel says so, since the contract does not
   Statistics statistics{};
   AsyncId last_async = 0;
   std::deque<std::uint32_t> waiting{};  // clusters that have not started, in the order in which they will

@@ -69,6 +69,7 @@ void start_store(Context& c, const Inst& i, int l, DelayedStore x) {
 }
 
 void store_later(Context& c, const Inst& i, Mask lanes) {
+  if (Space(i.space) == Space::shared_cluster) want_clusters(c, i);
   const u32 one = u32(isa::bits(ScalarType(i.width))) / 8;
   for (const int l : each_lane(lanes)) {
     DelayedStore x;

@@ -153,6 +153,8 @@ Place moved(Place p, u32 bytes) {
 
 void bulk_copy(Context& c, const Inst& i, Mask lanes) {
   const auto to_space = Space(i.space), from_space = Space(i.mode);
+  const bool combines = i.operation->modifiers.combine != Combine::none;  // a reduction was not measured
+  if (to_space == Space::shared_cluster && from_space == Space::shared_cta && !combines) want_clusters(c, i);
   const auto address = [&](unsigned slot, unsigned k, int l) {
     return c.value(i, slot, l) + c.value(i, slot_offsets + k, l);
   };

@@ -57,6 +57,11 @@ TEST_CASE("cluster-barrier-twice: a thread has waited since it arrived last, or 
   CHECK(is_broken(cluster_twice(false), Rule::cluster_twice));
 }
 
+TEST_CASE("cluster-launch: a launch has clusters, or may have none") {
+  CHECK(cluster_launch(true).ok());
+  CHECK(is_broken(cluster_launch(false), Rule::cluster_launch));
+}
+
 TEST_CASE("barrier-mismatch: one count at a time, and no thread beyond it") {
   CHECK(barrier_mismatch({64, 32}, 64, 32).ok());
   CHECK(barrier_mismatch({96, 0}, 64, 32).ok());  // the barrier is empty: the count is new

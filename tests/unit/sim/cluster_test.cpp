@@ -44,6 +44,82 @@ TEST_CASE("CTAs know their place") {
   CHECK(r.result.statistics.ctas == 6);
 }
 
+// One thread of each CTA: %r1 has 16 bytes to write to, %r2 16 bytes, %r3 an mbarrier that waits for `bytes`; all in
+// its own CTA. `directive`: of the entry.
+Run ran(const std::string& write, u32 bytes, u32 cluster = 1, const std::string& directive = "") {
+  const std::string text = kernel(R"(
+    .shared .align 16 .b8 to[16]; .shared .align 16 .b8 from[16]; .shared .align 8 .b64 bar;
+    mov.u32 %r4, %cluster_ctarank; mov.u32 %r5, 7; mov.u32 %r6, to; mov.u32 %r7, bar; mov.u32 %r2, from;
+    mapa.shared::cluster.u32 %r1, %r6, %r4; mapa.shared::cluster.u32 %r3, %r7, %r4;
+    mbarrier.init.shared::cta.b64 [%r7], 1; fence.mbarrier_init.release.cluster;
+    st.shared.v4.u32 [%r2], {%r5, %r5, %r5, %r5}; st.shared.v4.u32 [%r6], {0, 0, 0, 0};
+    fence.proxy.async.shared::cta;
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r7], )" +
+                                  std::to_string(bytes) + ";\n" + write + R"(
+  W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p1, [%r7], 0; @!%p1 bra W;
+    ld.shared.u32 %r8, [%r6]; mov.u32 %r9, %ctaid.x; mul.wide.u32 %rd1, %r9, 4; add.u64 %rd1, %rd1, %out;
+    st.global.u32 [%rd1], %r8;)");
+  launch::Contract c;
+  c.buffers = {buffer("out", 8)};
+  launch::Launch l;
+  l.grid = {2, 1, 1};
+  l.cluster = {cluster, 1, 1};
+  l.block = {1, 1, 1};
+  l.params = {pointer("out")};
+  c.launches = {l};
+  const std::string head = "k(.param .u64 out) ";
+  std::string directed = text;
+  directed.insert(directed.find(head) + head.size(), directive);
+  const Run r = run(directed, c);
+  CHECK_MESSAGE(r.clean(), write << "\n" << r.findings());
+  CHECK(r.read<u32>("out") == std::vector<u32>{7, 7});
+  return r;
+}
+
+TEST_CASE("what an H200 executes in a launch with clusters alone is reported where the launch may have none") {
+  const std::string signals = ".mbarrier::complete_tx::bytes";
+  const std::string store = "st.async.shared::cluster" + signals + ".b32 [%r1], %r5, [%r3];";
+  const std::string vector = "st.async.weak" + signals + ".v4.b32 [%r6], {%r5, %r5, %r5, %r5}, [%r7];";
+  const std::string reduction = "red.async.relaxed.cluster.shared::cluster" + signals + ".add.u32 [%r1], %r5, [%r3];";
+  const std::string copy = "cp.async.bulk.shared::cluster.shared::cta" + signals + " [%r1], [%r2], 16, [%r3];";
+  const struct {
+    const std::string& write;
+    u32 bytes;
+  } writes[] = {{store, 4}, {vector, 16}, {reduction, 4}, {copy, 16}};
+  for (const auto& [write, bytes] : writes) {
+    const Run r = ran(write, bytes);
+    // Both CTAs execute it; it is said once, where it stands.
+    REQUIRE(r.sink.all().size() == 1);
+    CHECK(r.has("portability: "));
+    CHECK(r.has("[cluster-launch]"));
+    CHECK(r.has(write.substr(0, write.find(' '))));
+    CHECK(!ran(write, bytes, 2).has("cluster-launch"));
+    CHECK(!ran(write, bytes, 1, ".reqnctapercluster 1 ").has("cluster-launch"));
+    CHECK(!ran(write, bytes, 1, ".reqnctapercluster 2, 1, 1 ").has("cluster-launch"));
+    CHECK(!ran(write, bytes, 1, ".explicitcluster ").has("cluster-launch"));
+    CHECK(!ran(write, bytes, 1, ".maxclusterrank 8 ").has("cluster-launch"));
+  }
+  // In any launch.
+  const std::string arrive = " mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%r3], 4;";
+  CHECK(!ran("st.shared::cluster.u32 [%r1], %r5; fence.acq_rel.cluster;" + arrive, 4).has("cluster-launch"));
+  CHECK(
+      !ran("atom.shared::cluster.add.u32 %r10, [%r1], %r5; fence.acq_rel.cluster;" + arrive, 4).has("cluster-launch"));
+}
+
+TEST_CASE("st.async to global memory and copies from global memory need no clusters") {
+  const Run r = run_cluster(R"(
+    .shared .align 16 .b8 to[16]; .shared .align 8 .b64 bar;
+    mov.u32 %r1, to; mov.u32 %r2, bar; mov.b16 %h1, 1;
+    mbarrier.init.shared::cta.b64 [%r2], 1; fence.mbarrier_init.release.cluster;
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 16;
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], [%out], 16, [%r2], %h1;
+  W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p1, [%r2], 0; @!%p1 bra W;
+    st.async.release.sys.global.b32 [%out+16], %r2;)",
+                            1, 1, 1, 32);
+  REQUIRE_MESSAGE(r.clean(), r.findings());
+  CHECK(!r.has("cluster-launch"));
+}
+
 TEST_CASE("a CTA reads its neighbour's shared memory and arrives on its mbarrier") {
   const std::string text = R"(
     .shared .align 8 .b64 bar; .shared .align 4 .u32 value;
