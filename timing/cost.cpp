@@ -1,8 +1,12 @@
 #include "timing/cost.hpp"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
 #include "ptx/isa/access_bytes.hpp"
+#include "ptx/isa/matrix_shape.hpp"
+#include "ptx/isa/mma_sync.hpp"
 #include "ptx/isa/modifiers.hpp"
 #include "ptx/isa/opcodes.hpp"
 #include "ptx/isa/targets.hpp"
@@ -36,6 +40,21 @@ bool is_special(Opcode op) {
 bool is_wide(const isa::Modifiers& m) { return m.scope != isa::Scope::none && m.scope != isa::Scope::cta; }
 
 bool is_mma_sync(const ir::Operation& op) { return ops::family(op.opcode) == ops::Family::mma_sync; }
+
+// Bytes of a row of A of an mma.sync whose rate is known: dense, of 16 x 8 sums, with all of the bytes that
+// tcgen05.mma takes of a row or with half of them.
+std::optional<int> bytes_of_a_row(const ir::Operation& op) {
+  using enum isa::ScalarType;
+  constexpr std::array measured{f16, bf16, tf32, s8, u8};
+  const isa::Modifiers& m = op.modifiers;
+  if (op.opcode != Opcode::mma || m.types.count < 2 || m.others.empty()) return std::nullopt;
+  const isa::ScalarType a = m.types[1];
+  const auto shape = isa::parse_matrix_shape(m.others.front());
+  if (std::ranges::find(measured, a) == measured.end() || !shape) return std::nullopt;
+  const int bytes = shape->k * isa::bits(a) / 8;
+  const bool is_known = bytes == isa::mma_k_bytes || 2 * bytes == isa::mma_k_bytes;
+  return is_known && shape->m == isa::mma_sync_m && shape->n == isa::mma_sync_n ? std::optional(bytes) : std::nullopt;
+}
 
 // Bytes that a tcgen05.cp moves; a shift moves 32 of each lane.
 std::uint16_t copied_bytes(const ir::Operation& op) {
@@ -219,7 +238,17 @@ class Pricing {
 
   Cost matrix(const ir::Operation& op) const {
     if (ops::family(op.opcode) == ops::Family::wgmma) return {.does = Does::wgmma, .slots = f(mma_slots)};
-    return {.does = is_mma_sync(op) ? Does::mma_sync : Does::plain, .latency = f(shared_latency)};
+    return is_mma_sync(op) ? mma_sync(op) : Cost{.latency = f(shared_latency)};
+  }
+
+  // Dense forms of 16 x 8 sums were measured, with 16 and 32 bytes of a row; others have no model.
+  Cost mma_sync(const ir::Operation& op) const {
+    const Cost unknown{.does = Does::mma_sync, .latency = f(shared_latency)};
+    const auto bytes = bytes_of_a_row(op);
+    if (!bytes || chip_.core != TensorCore::wgmma) return unknown;
+    const bool half = *bytes == isa::mma_k_bytes / 2;
+    return {.product = f(half ? mma_sync_interval_half : mma_sync_interval),
+            .latency = f(half ? mma_sync_latency_half : mma_sync_latency)};
   }
 
   Cost tcgen05(const ir::Operation& op) const {

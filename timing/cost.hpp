@@ -29,8 +29,8 @@ enum class Does : std::uint8_t {
   wait_tmem_load,
   wait_tmem_store,
   fetch_map,  // prefetch.tensormap
-  mma_sync,
-  remote  // st.async and its like
+  mma_sync,   // of a form whose rate is not known
+  remote      // st.async and its like
 };
 
 struct Cost {
@@ -44,6 +44,7 @@ struct Cost {
   float before = 0;              // cycles between the instructions before it and its effect
   float slots = 1;               // issue slots
   float special = 0;             // cycles of the scheduler's unit for ex2 and its like
+  float product = 0;             // cycles of the scheduler's part of the tensor core, of mma.sync
   float latency = 0;             // from issue to the use of what it writes
   float after = 0;               // of a barrier: from the last arrival to the next instruction
   float beside_wgmma = 0;        // what it takes longer while the tensor core is busy

@@ -108,6 +108,7 @@ struct Sm {
 
   std::array<Server, 4> schedulers{};
   std::array<Server, 4> special_units{};  // of each
+  std::array<Server, 4> product_units{};  // the same: what mma.sync uses of the tensor core
   std::array<Server, 4> tmem_ports{};     // of the four quarters
   Server wgmma_core{};                    // all parts of it, which a warpgroup's warps use together
   L1Cache l1;

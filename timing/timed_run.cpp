@@ -182,6 +182,7 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
   t.at = now_ + std::max(c.slots, c.after) + (t.sm->wgmma_core.free() > now_ ? c.beside_wgmma : 0);
   double begins = c.moves ? std::max(now_, n.operands) : now_;
   if (c.special > 0) begins = t.special_unit().begin(begins, c.special);
+  if (c.product > 0) begins = t.product_unit().begin(begins, c.product);
   if (begins > t.begun) t.begun = begins, t.begun_reason = n.reason;
   const ir::Operation* const op = warps_.operation(n.operation);
   if (op) warps_.set_ready(t, n.operation, begins + c.latency, stall_of(c.does));

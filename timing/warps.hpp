@@ -54,6 +54,7 @@ struct Track {
   mutable Operands operands{};
 
   Server& special_unit() const { return sm->special_units[warp->index % 4]; }
+  Server& product_unit() const { return sm->product_units[warp->index % 4]; }
   Server& scheduler() const { return sm->schedulers[warp->index % 4]; }
   /// The number of its warpgroup's first warp.
   std::uint32_t first_of_warpgroup() const { return number - warp->index % isa::warps_per_warpgroup; }

@@ -31,6 +31,34 @@ void arithmetic(Session& s) {
   s.set(special_interval, {each.value / warps, each.spread / warps}, "512 threads, four chains of ex2 each");
 }
 
+// mma.sync of bf16: a chain of it, and four warps a scheduler with four chains each.
+void products(Session& s, int extent, timing::FactId latency, timing::FactId interval) {
+  constexpr unsigned warps = 4, chains = 4, sums = 4;
+  const bool is_whole = extent == 16;
+  const auto multiply = [&](unsigned first) {
+    const std::string d = fmt::format("{{%sum{}, %sum{}, %sum{}, %sum{}}}", first, first + 1, first + 2, first + 3);
+    return fmt::format("mma.sync.aligned.m16n8k{}.row.col.f32.bf16.bf16.f32 {}, {}, {}, {};\n", extent, d,
+                       is_whole ? "{%r1, %r1, %r1, %r1}" : "{%r1, %r1}", is_whole ? "{%r1, %r1}" : "{%r1}", d);
+  };
+  LoopKernel k;
+  k.declare = fmt::format(".reg .f32 %sum<{}>;", chains * sums);
+  k.shared_bytes = 64;
+  k.setup = "mov.u32 %r1, 0; mov.f32 %f0, 0f00000000;";
+  for (unsigned i = 0; i < chains * sums; ++i) k.setup += fmt::format(" mov.f32 %sum{}, %f0;", i);
+  for (unsigned i = 0; i < chains * sums; ++i) k.after += fmt::format("add.f32 %f0, %f0, %sum{}; ", i);
+  k.after += "st.volatile.shared.f32 [%smem], %f0;";
+  k.copies = 8;
+  k.body = multiply(0);
+  s.set(latency, cycles_of(s.machine(), k, 8, 24), fmt::format("a chain of mma.m16n8k{}", extent));
+  k.threads = 512;
+  for (unsigned c = 1; c < chains; ++c) k.body += multiply(c * sums);
+  const Figure each = cycles_of(s.machine(), k, 8, 24);
+  s.set(interval, {each.value / (warps * chains), each.spread / (warps * chains)},
+        fmt::format("512 threads, four chains of mma.m16n8k{} each", extent));
+}
+void whole_products(Session& s) { products(s, 16, mma_sync_latency, mma_sync_interval); }
+void half_products(Session& s) { products(s, 8, mma_sync_latency_half, mma_sync_interval_half); }
+
 void shared_loads(Session& s) {
   LoopKernel k;
   k.shared_bytes = 64;
@@ -225,6 +253,8 @@ std::vector<Probe> warp_probes() {
           {"L2's sides, all SMs", l2_sides_of_all, true},
           {"stores of lines", stored_lines},
           {"atomic operations", atomics},
+          {"mma.sync", whole_products, false, timing::TensorCore::wgmma},
+          {"mma.sync, half of K", half_products, false, timing::TensorCore::wgmma},
           {"stores of lines, all SMs", stored_lines_of_all, true},
           {"HBM, latency", hbm, true}};
 }

@@ -56,6 +56,27 @@ TEST_CASE("exponents of one scheduler's warps follow each other, those of four d
   CHECK(cycles(128) - cycles(32) < 2 * each);
 }
 
+TEST_CASE("products of one scheduler's warps by mma.sync follow each other, a sum waits for the one before it") {
+  const timing::Chip chip = harness::chip_of("h200");
+  // So many warps, each with chains of 32 products in all.
+  const auto cycles = [&](std::uint32_t threads, int chains, const char* extent = "16") {
+    const std::string a = extent[0] == '8' ? "{%r1, %r1}, {%r1}" : "{%r1, %r1, %r1, %r1}, {%r1, %r1}";
+    std::string body = "mov.u32 %r1, 0;\n", registers;
+    for (int k = 0; k < 32; ++k) {
+      const int c = k % chains * 4;
+      const std::string sums = fmt::format("{{%f{}, %f{}, %f{}, %f{}}}", c, c + 1, c + 2, c + 3);
+      body += fmt::format("mma.sync.aligned.m16n8k{}.row.col.f32.bf16.bf16.f32 {}, {}, {};\n", extent, sums, a, sums);
+    }
+    return time_of(kernel(body), one_buffer(threads), no_values, chip).cycles();
+  };
+  const double each = chip[timing::FactId::mma_sync_interval], latency = chip[timing::FactId::mma_sync_latency],
+               half = chip[timing::FactId::mma_sync_latency_half];
+  CHECK(cycles(256, 8) - cycles(128, 8) == doctest::Approx(32 * each).epsilon(0.1));
+  CHECK(cycles(128, 8) - cycles(32, 8) < 2 * each);
+  CHECK(cycles(32, 1) - cycles(32, 8) == doctest::Approx(31 * latency - 31 * each).epsilon(0.1));
+  CHECK(cycles(32, 1) - cycles(32, 1, "8") == doctest::Approx(31 * (latency - half)).epsilon(0.1));
+}
+
 TEST_CASE("a value that gets another name takes no time, a number that becomes a value takes a slot") {
   CHECK(around(repeated("mov.b32 %r1, %r10; mov.b32 %r2, %r1;\n", 100), 32)[0] < 5);
   CHECK(around(repeated("mov.b64 %rd1, {%r10, %r11}; mov.b64 {%r1, %r2}, %rd1;\n", 100), 32)[0] < 5);
