@@ -5,8 +5,10 @@
 // heads of one length, or of sequences of any lengths (attention_heads.hpp).
 #include <array>
 
+#include "dsl/warpgroup_mma.hpp"
 #include "kernels/attention_keys.hpp"
 #include "kernels/by_hand.hpp"
+#include "kernels/exponents.hpp"
 
 namespace kiln::kernels {
 
@@ -16,22 +18,55 @@ using namespace by_tcgen05;
 namespace {
 
 constexpr int stages = 2, tiles = 2;
+constexpr int few = 16;  // columns of sums that are scaled at a time, beside a row's scores
 // Exponents are less by a score that is at most so much, as an exponent, below the greatest so far of its row. Only
 // where it would be more are sums scaled; weights are then at most 2^growth, which rounds them no worse.
 constexpr float growth = 8;
 
 using Cta = CtaOf<tiles * rows>;
 
+using HalfOfWeights = TmemA<bf16, rows, keys / 2>;
+
 // A tile of rows: its Q, scores, the weights in their place, and sums.
 struct Tile {
   Shared<QTile> q;
   Scores scores;
-  Probabilities weights;
+  std::array<HalfOfWeights, 2> weights;
   Sums sums;
-  Mbarrier scores_full;   // and the sums have all values before them
-  Mbarrier weights_full;  // an arrival of each warp
-  Mbarrier added;         // a block's values are in the sums
+  Mbarrier scores_full;                  // and the sums have all values before them
+  std::array<Mbarrier, 2> weights_full;  // of each half; an arrival of each warp
+  Mbarrier added;                        // a block's values are in the sums
 };
+
+// Which pairs of weights are polynomials: two of eight. ptxas 13.0 spills for most other choices.
+constexpr bool is_polynomial(int pair) { return pair % 8 == 3 || pair % 8 == 6; }
+
+// What half of a block's keys weigh, and their sum.
+struct Weights {
+  std::vector<BF16x2> pairs{};
+  F32 sum;
+};
+
+// 2^(a score as an exponent + offset). ex2 has one unit a scheduler, which takes an instruction each eight cycles: some
+// of the powers are polynomials.
+Weights weigh(Warpgroup& g, const Registers<f32, keys>& scores, int half, const F32& offset, const F32x2& scale,
+              const ExponentsByFma& power) {
+  const F32x2 offsets = pack<F32x2>(offset, offset);
+  std::vector<BF16x2> pairs;
+  std::vector<F32x2> sums;  // of every fourth pair, so that no addition waits for the one before it
+  for (int pair = 0; pair < keys / 4; ++pair) {
+    const int i = half * keys / 2 + 2 * pair;
+    const auto x = unpack(fma(pack<F32x2>(scores[i], scores[i + 1]), scale, offsets));
+    const F32x2 weights =
+        is_polynomial(pair) ? power(g, x[0], x[1]) : pack<F32x2>(ex2_approx_ftz(x[0]), ex2_approx_ftz(x[1]));
+    sums.push_back(pair < 4 ? weights : sums[sums.size() - 4] + weights);
+    const auto w = unpack(weights);
+    pairs.push_back(pack<BF16x2>(w[0], w[1]));
+  }
+  const auto last = sums.end() - 4;
+  const auto sum = unpack((last[0] + last[1]) + (last[2] + last[3]));
+  return {std::move(pairs), sum[0] + sum[1]};
+}
 
 // A tile's rows of O, and what is left of each row beside it.
 template <class Batch, class Visible>
@@ -39,7 +74,10 @@ void softmax(Warpgroup& g, const Tile& tile, int number, const Batch& batch, con
              const U32& of_head) {
   const U32 blocks = visible.blocks, first = visible.first();
   auto offset = g.var(-least_score), total = g.var(0.0f);
-  const F32 zero = total;
+  const F32 zero = total, factor_of_scores = g.var(exponent_scale);
+  const F32x2 scale = pack<F32x2>(factor_of_scores, factor_of_scores);
+  const ExponentsByFma power(g);
+  auto pairs = g.vars<keys / 4>(pack<BF16x2>(zero, zero));
   for (int c = 0; c < head; c += part)
     g.store(tile.sums.columns<part>(c), make_registers<part>([&](int) { return zero; }));
   g.tcgen05_wait_st();
@@ -48,20 +86,33 @@ void softmax(Warpgroup& g, const Tile& tile, int number, const Batch& batch, con
     const U32 block = first + j;
     g.when(visible.cuts(number, block), [&] { leave_out(g, tile.scores, visible.sees(g, number, block)); });
     const auto scores = g.wait(g.load(tile.scores));
-    const F32 before = offset, lowest = min(before, combined(scores, greater) * -exponent_scale);
+    const F32 before = offset, so_far = total;
+    const auto weights_of = [&](int half, const F32& at) { return weigh(g, scores, half, at, scale, power); };
+    // Before the greatest score is known the first half is weighed as if none had grown.
+    const auto keep = [&](const Weights& w, const F32& others) {
+      for (int i = 0; i < keys / 4; ++i) pairs[i] = w.pairs[std::size_t(i)];
+      total = others + w.sum;
+    };
+    const auto store = [&](int half) {
+      g.store(tile.weights[std::size_t(half)], make_registers<keys / 2>([&](int i) { return pairs[i].read(); }));
+      g.tcgen05_wait_st();
+      g.arrive_by_warp(tile.weights_full[std::size_t(half)]);
+    };
+    keep(weights_of(0, before), so_far);
+    const F32 lowest = min(before, greatest_of(g, scores) * -exponent_scale);
     const Pred grows = g.vote_sync_any(before - lowest > growth);
-    const F32 now = select(grows, lowest, before), factor = ex2_approx_ftz(now - before);
-    const auto weights =
-        make_registers<keys>([&](int i) { return ex2_approx_ftz(fma(scores[i], exponent_scale, now)); });
-    g.store(tile.weights, cvt<bf16>(weights));
-    total = fma(total, factor, combined(weights, plus));
     g.when(grows, [&] {
-      const auto sums = g.wait(g.load(tile.sums));
-      g.store(tile.sums, make_registers<head>([&](int i) { return sums[i] * factor; }));
+      const F32 factor = ex2_approx_ftz(lowest - before);
+      for (int c = 0; c < head; c += few) {
+        const auto sums = g.wait(g.load(tile.sums.columns<few>(c)));
+        g.store(tile.sums.columns<few>(c), make_registers<few>([&](int i) { return sums[i] * factor; }));
+      }
+      keep(weights_of(0, lowest), so_far * factor);
     });
-    g.tcgen05_wait_st();
-    g.arrive_by_warp(tile.weights_full);
-    offset = now;
+    offset = select(grows, lowest, before);  // here, so that both ways come together with the same state
+    store(0);
+    keep(weights_of(1, offset), total);
+    store(1);
   });
   g.wait(tile.scores_full, Phase(blocks & 1));
   const U32 row = visible.of.row + (g.row() + number * rows);
@@ -79,7 +130,7 @@ void softmax(Warpgroup& g, const Tile& tile, int number, const Batch& batch, con
 
 template <class Batch, class Visible>
 Kernel build(const std::string& name, Target target) {
-  KernelBuilder attention(name, target, warps<10>);
+  KernelBuilder attention(name, target, warps<12>);
   attention.minnctapersm(1);
   const Batch batch(attention);
   const auto see = Visible::maker(attention);
@@ -89,24 +140,33 @@ Kernel build(const std::string& name, Target target) {
   auto in_v = attention.ring<stages, VTile>("v");
   const auto scores = attention.tensor_memory<tiles, Scores>("scores");
   const auto sums = attention.tensor_memory<tiles, Sums>("sums");
-  const auto tile = [&](int t, const char* scores_full, const char* weights_full, const char* added) {
+  const auto tile = [&](int t, const char* scores_full, const char* half_full, const char* weights_full,
+                        const char* added) {
     const Scores s = scores.at(t);
     return Tile{attention.shared<QTile>(),
                 s,
-                Probabilities{{s.rec, s.base, s.first}},
+                {HalfOfWeights{{s.rec, s.base, s.first}},
+                 HalfOfWeights{{s.rec, s.base, s.first + HalfOfWeights::columns_held}}},
                 sums.at(t),
                 attention.mbarrier(scores_full),
-                attention.mbarrier<4>(weights_full),
+                {attention.mbarrier<4>(half_full), attention.mbarrier<4>(weights_full)},
                 attention.mbarrier(added)};
   };
-  const std::array in_turn{tile(0, "scores_full_0", "weights_full_0", "added_0"),
-                           tile(1, "scores_full_1", "weights_full_1", "added_1")};
+  const std::array in_turn{tile(0, "scores_full_0", "half_full_0", "weights_full_0", "added_0"),
+                           tile(1, "scores_full_1", "half_full_1", "weights_full_1", "added_1")};
 
   // Causal rows with the most keys begin first.
   const U32 row = (attention.nctaid.x - attention.ctaid.x - 1) * (tiles * rows), head_of_q = attention.ctaid.y;
   const auto visible_to = visible_to_roles<Visible>(batch, see, row);
 
+  const auto rows_of_o = [&](Warpgroup& g, int t) {
+    take_registers<208>(g);
+    softmax(g, in_turn[std::size_t(t)], t, batch, visible_to(g), head_of_q);
+  };
+  attention.role("softmax_0", warpgroup<0>, [&](Warpgroup& g) { rows_of_o(g, 0); });
+  attention.role("softmax_1", warpgroup<1>, [&](Warpgroup& g) { rows_of_o(g, 1); });
   attention.role("load", warp<8>, [&](Warp w) {
+    w.setmaxnreg_dec<80>();
     const Visible visible = visible_to(w);
     if constexpr (Batch::is_ragged)
       for (int i = 0; i < Batch::operands; ++i) batch.make_map(w, attention.constant(std::uint32_t(i)), visible.of);
@@ -128,35 +188,39 @@ Kernel build(const std::string& name, Target target) {
       });
     });
   });
-  attention.role("multiply", warp<9>.elect(), [&](Thread t) {
-    const auto make_scores = [&](const Tile& of, const Slot<KTile>& k) {
-      t.mma_tiles<ScoresMma>(of.scores, of.q, k.get<KTile>(), accumulate(false));
-      t.commit(of.scores_full);
-    };
-    const Visible visible = visible_to(t);
-    t.wait(q_full, Phase{0});
-    const auto first = in_k.wait(t);
-    for (const Tile& of : in_turn) make_scores(of, first);
-    t.commit(first.empty);
-    t.loop(visible.blocks, [&](U32 j) {
-      const auto v = in_v.wait(t);
-      const auto k = in_k.wait(t);  // of the next block: the scores after the last one are made and not read
-      for (const Tile& of : in_turn) {
-        t.wait(of.weights_full, Phase(j & 1));
-        t.mma_tiles<ValuesMma>(of.sums, of.weights, v.get<VTile>(), accumulate(true));
-        t.commit(of.added);
-        t.wait(of.added, Phase(j & 1));  // PTX orders no MMA that reads weights before one that writes there
-        make_scores(of, k);
-      }
-      t.commit(v.empty);
-      t.commit(k.empty);
+  attention.role("multiply", warp<9>, [&](Warp w) {
+    w.setmaxnreg_dec<80>();
+    const Visible visible = visible_to(w);
+    w.elect([&](Thread t) {
+      const auto make_scores = [&](const Tile& of, const Slot<KTile>& k) {
+        t.mma_tiles<ScoresMma>(of.scores, of.q, k.get<KTile>(), accumulate(false));
+        t.commit(of.scores_full);
+      };
+      t.wait(q_full, Phase{0});
+      const auto first = in_k.wait(t);
+      for (const Tile& of : in_turn) make_scores(of, first);
+      t.commit(first.empty);
+      t.loop(visible.blocks, [&](U32 j) {
+        const auto v = in_v.wait(t);
+        const auto k = in_k.wait(t);  // of the next block: the scores after the last one are made and not read
+        for (const Tile& of : in_turn) {
+          for (int half = 0; half < 2; ++half) {
+            t.wait(of.weights_full[std::size_t(half)], Phase(j & 1));
+            for (int k = 0; k < keys / 2; k += ValuesMma::K)
+              t.mma<ValuesMma>(of.sums, of.weights[std::size_t(half)].k_slice(k),
+                               v.get<VTile>().k_slice(half * keys / 2 + k), accumulate(true));
+          }
+          t.commit(of.added);
+          t.wait(of.added, Phase(j & 1));  // PTX orders no MMA that reads weights before one that writes there
+          make_scores(of, k);
+        }
+        t.commit(v.empty);
+        t.commit(k.empty);
+      });
     });
   });
-  const auto rows_of_o = [&](Warpgroup& g, int t) {
-    softmax(g, in_turn[std::size_t(t)], t, batch, visible_to(g), head_of_q);
-  };
-  attention.role("softmax_0", warpgroup<0>, [&](Warpgroup& g) { rows_of_o(g, 0); });
-  attention.role("softmax_1", warpgroup<1>, [&](Warpgroup& g) { rows_of_o(g, 1); });
+  attention.role("gives_10", warp<10>, [&](Warp w) { w.setmaxnreg_dec<80>(); });
+  attention.role("gives_11", warp<11>, [&](Warp w) { w.setmaxnreg_dec<80>(); });
   return attention.build();
 }
 

@@ -78,6 +78,25 @@ struct LastKeys : KeysOfWindow {
   }
 };
 
+// The greatest of a row's scores: three by an instruction.
+template <int columns>
+F32 greatest_of(Warpgroup& g, const Registers<f32, columns>& scores) {
+  std::vector<F32> left;
+  for (int i = 0; i < columns; ++i) left.push_back(scores[i]);
+  while (left.size() > 1) {
+    std::vector<F32> next;
+    std::size_t i = 0;
+    for (; i + 2 < left.size(); i += 3)
+      next.push_back(g.ptx<"max.f32", F32(F32, F32, F32)>(left[i], left[i + 1], left[i + 2]));
+    if (i + 1 < left.size())
+      next.push_back(max(left[i], left[i + 1]));
+    else if (i < left.size())
+      next.push_back(left[i]);
+    left = std::move(next);
+  }
+  return left.front();
+}
+
 // Has keys that a row does not see weigh nothing: those of some columns of scores, from `first` of the block on.
 template <int columns, class Sees>
 void leave_out(Warpgroup& g, const Tmem<f32, rows, columns>& scores, const Sees& sees, int first = 0) {
