@@ -41,6 +41,8 @@ struct Cost {
   bool releases = false;         // to other CTAs, so it waits for the warp's stores
   bool moves = false;            // ptxas chooses its place in the basic block
   bool orders = true;            // what stands before it has been issued before it
+  bool rises = false;            // ptxas puts it before stores to shared memory of its block that stand before it
+  bool lets_pass = false;        // it is such a store
   float before = 0;              // cycles between the instructions before it and its effect
   float slots = 1;               // issue slots
   float special = 0;             // cycles of the scheduler's unit for ex2 and its like

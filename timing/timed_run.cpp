@@ -180,7 +180,8 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
   t.scheduler().begin(now_, c.slots);
   record_.issue(t, n, c.slots);
   t.at = now_ + std::max(c.slots, c.after) + (t.sm->wgmma_core.free() > now_ ? c.beside_wgmma : 0);
-  double begins = c.moves ? std::max(now_, n.operands) : now_;
+  double begins = c.rises ? n.operands : c.moves ? std::max(now_, n.operands) : now_;
+  if (!c.moves && !c.lets_pass) t.passed = now_;
   if (c.special > 0) begins = t.special_unit().begin(begins, c.special);
   if (c.product > 0) begins = t.product_unit().begin(begins, c.product);
   if (begins > t.begun) t.begun = begins, t.begun_reason = n.reason;
@@ -194,7 +195,7 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
       break;
     case Does::store_shared: t.at = std::max(t.at, accesses_.store_shared(*t.sm, now_)); break;
     case Does::load_global:
-      warps_.set_ready(t, n.operation, accesses_.load_global(*t.sm, c, now_, begins));
+      warps_.set_ready(t, n.operation, accesses_.load_global(*t.sm, c, std::min(now_, begins), begins));
       time_.counts |= op->opcode == Opcode::atom;
       if (counted_) ++time_.counted[t.number];
       break;

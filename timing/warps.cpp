@@ -45,11 +45,11 @@ void Warps::set_ready(Track& t, std::uint32_t operation, double time, Stall reas
 const Operands& Warps::operands_of(const Track& t, std::uint32_t operation) const {
   Operands& o = t.operands;
   if (o.turns == t.turns && o.operation == operation) return o;
-  o = {t.turns, operation, t.at, t.at, Stall::arithmetic};
+  const Cost& c = costs_[operation];
+  o = {t.turns, operation, c.rises ? t.passed : t.at, t.at, Stall::arithmetic};
   const auto wait_until = [&](double time, Stall reason) {
     if (time > o.there) o.there = time, o.reason = reason;
   };
-  const Cost& c = costs_[operation];
   for (const ir::RegisterId r : costs_.read(operation)) wait_until(t.ready[r], t.reason[r]);
   for (const ir::RegisterId r : costs_.written(operation)) wait_until(t.ready[r], t.reason[r]);
   if (c.orders) wait_until(t.begun, t.begun_reason);

@@ -40,6 +40,7 @@ struct Track {
   std::vector<Stall> reason{};             // what makes a register late
   double loaded = 0, stored = 0;           // its tcgen05.ld and .st are done
   double load_free = 0;                    // its next tcgen05.ld may begin
+  double passed = 0;                       // what a load of global memory cannot be put before was issued
   double begun = 0;                        // the latest of its instructions that ptxas moves had what it needs, and
   Stall begun_reason = Stall::arithmetic;  // what that waited for
   bool blocked = false;                    // since `at`, for

@@ -57,6 +57,25 @@ TEST_CASE("stores with 32 lanes in one bank take 32 times the turns, and stores 
   CHECK(cycles_of(global, 7, wide) < 0.6 * cycles_of(global, 7));
 }
 
+TEST_CASE(
+    "loads of global memory do not wait for stores to shared memory before them, but for stores to global memory") {
+  // Eight loads, each followed by a store of what it loaded.
+  const auto cycles = [](const std::string& store) {
+    std::string body =
+        ".shared .align 128 .b8 room[4096]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd1, %r1, 4; add.u64 %rd1, %rd1, %out; "
+        "mov.u32 %r3, room; mad.lo.u32 %r3, %r1, 4, %r3;\n";
+    for (int k = 0; k < 8; ++k)
+      body += fmt::format("ld.global.u32 %r{0}, [%rd1+{1}];\n", 10 + k, 256 * k) +
+              fmt::format(fmt::runtime(store), 10 + k, 256 * k);
+    launch::Contract c = one_buffer(32);
+    c.buffers[0] = buffer("out", 1 << 13);
+    return time_of(kernel(body), c, no_values).until_stored();
+  };
+  const double latency = b200()[timing::FactId::l2_latency];
+  CHECK(cycles("st.shared.u32 [%r3+{1}], %r{0};\n") < 2 * latency);
+  CHECK(cycles("st.global.u32 [%rd1+{1}], %r{0};\n") > 7 * latency);
+}
+
 TEST_CASE("stores by rows take longer where L2 takes fewer lines from all SMs than these store") {
   const std::string body =
       "mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 7; mul.wide.u32 %rd1, %r2, 1; add.u64 %rd1, %rd1, "
