@@ -127,8 +127,10 @@ class Sequences {
   explicit Sequences(KernelBuilder& b)
       : given_(declare(b, parameter_list)),
         sequence_(b.ctaid.z),
-        cta_((b.ctaid.z * b.nctaid.y + b.ctaid.y) * b.nctaid.x + b.ctaid.x),
         heads_(b.nctaid.y),
+        ctas_of_head_(b.nctaid.x),
+        head_(b.ctaid.y),
+        cta_of_head_(b.ctaid.x),
         made_(b.shared<Images>()),
         ready_(b.mbarrier<operands>("maps_ready")) {}
 
@@ -212,12 +214,14 @@ class Sequences {
   U64 start(const ArgumentName& operand) const {
     return given_[operand].at(0);
   }
+  // What each role computes for itself is not in registers of the others.
   U64 place(const U32& which) const {
-    return given_["maps"_arg].at(multiply_wide(cta_ * operands + which, isa::tensor_map_bytes));
+    const U32 cta = (sequence_ * heads_ + head_) * ctas_of_head_ + cta_of_head_;
+    return given_["maps"_arg].at(multiply_wide(cta * operands + which, isa::tensor_map_bytes));
   }
 
   decltype(declare(std::declval<KernelBuilder&>(), parameter_list)) given_;
-  U32 sequence_, cta_, heads_;
+  U32 sequence_, heads_, ctas_of_head_, head_, cta_of_head_;
   Shared<Images> made_;
   Mbarrier ready_;
 };

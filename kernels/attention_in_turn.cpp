@@ -18,7 +18,7 @@ using namespace by_tcgen05;
 namespace {
 
 constexpr int stages = 2, tiles = 2;
-constexpr int few = 16;  // columns of sums that are scaled at a time, beside a row's scores
+constexpr int few = 8;  // columns of sums that are scaled at a time, beside a row's scores
 // Exponents are less by a score that is at most so much, as an exponent, below the greatest so far of its row. Only
 // where it would be more are sums scaled; weights are then at most 2^growth, which rounds them no worse.
 constexpr float growth = 8;
@@ -37,6 +37,11 @@ struct Tile {
   std::array<Mbarrier, 2> weights_full;  // of each half; an arrival of each warp
   Mbarrier added;                        // a block's values are in the sums
 };
+
+// Whether the tensor core begins with half of the weights. For sequences ptxas 13.5 has no uniform registers left on
+// sm_107 for two more mbarriers, and spills.
+template <class Batch>
+constexpr bool in_halves = !Batch::is_ragged;
 
 // Which pairs of weights are polynomials: two of eight. ptxas 13.0 spills for most other choices.
 constexpr bool is_polynomial(int pair) { return pair % 8 == 3 || pair % 8 == 6; }
@@ -96,7 +101,7 @@ void softmax(Warpgroup& g, const Tile& tile, int number, const Batch& batch, con
     const auto store = [&](int half) {
       g.store(tile.weights[std::size_t(half)], make_registers<keys / 2>([&](int i) { return pairs[i].read(); }));
       g.tcgen05_wait_st();
-      g.arrive_by_warp(tile.weights_full[std::size_t(half)]);
+      if (half == 1 || in_halves<Batch>) g.arrive_by_warp(tile.weights_full[std::size_t(half)]);
     };
     keep(weights_of(0, before), so_far);
     const F32 lowest = min(before, greatest_of(g, scores) * -exponent_scale);
@@ -143,13 +148,21 @@ Kernel build(const std::string& name, Target target) {
   const auto tile = [&](int t, const char* scores_full, const char* half_full, const char* weights_full,
                         const char* added) {
     const Scores s = scores.at(t);
+    const auto halves = [&]() -> std::array<Mbarrier, 2> {
+      const Mbarrier full = attention.mbarrier<4>(weights_full);
+      if constexpr (in_halves<Batch>)
+        return {attention.mbarrier<4>(half_full), full};
+      else
+        return {full, full};
+    };
+    const auto full = halves();
     return Tile{attention.shared<QTile>(),
                 s,
                 {HalfOfWeights{{s.rec, s.base, s.first}},
                  HalfOfWeights{{s.rec, s.base, s.first + HalfOfWeights::columns_held}}},
                 sums.at(t),
                 attention.mbarrier(scores_full),
-                {attention.mbarrier<4>(half_full), attention.mbarrier<4>(weights_full)},
+                full,
                 attention.mbarrier(added)};
   };
   const std::array in_turn{tile(0, "scores_full_0", "half_full_0", "weights_full_0", "added_0"),
@@ -166,7 +179,7 @@ Kernel build(const std::string& name, Target target) {
   attention.role("softmax_0", warpgroup<0>, [&](Warpgroup& g) { rows_of_o(g, 0); });
   attention.role("softmax_1", warpgroup<1>, [&](Warpgroup& g) { rows_of_o(g, 1); });
   attention.role("load", warp<8>, [&](Warp w) {
-    w.setmaxnreg_dec<80>();
+    w.setmaxnreg_dec<88>();
     const Visible visible = visible_to(w);
     if constexpr (Batch::is_ragged)
       for (int i = 0; i < Batch::operands; ++i) batch.make_map(w, attention.constant(std::uint32_t(i)), visible.of);
@@ -189,7 +202,7 @@ Kernel build(const std::string& name, Target target) {
     });
   });
   attention.role("multiply", warp<9>, [&](Warp w) {
-    w.setmaxnreg_dec<80>();
+    w.setmaxnreg_dec<88>();
     const Visible visible = visible_to(w);
     w.elect([&](Thread t) {
       const auto make_scores = [&](const Tile& of, const Slot<KTile>& k) {
@@ -205,7 +218,7 @@ Kernel build(const std::string& name, Target target) {
         const auto k = in_k.wait(t);  // of the next block: the scores after the last one are made and not read
         for (const Tile& of : in_turn) {
           for (int half = 0; half < 2; ++half) {
-            t.wait(of.weights_full[std::size_t(half)], Phase(j & 1));
+            if (half == 0 || in_halves<Batch>) t.wait(of.weights_full[std::size_t(half)], Phase(j & 1));
             for (int k = 0; k < keys / 2; k += ValuesMma::K)
               t.mma<ValuesMma>(of.sums, of.weights[std::size_t(half)].k_slice(k),
                                v.get<VTile>().k_slice(half * keys / 2 + k), accumulate(true));
@@ -219,8 +232,8 @@ Kernel build(const std::string& name, Target target) {
       });
     });
   });
-  attention.role("gives_10", warp<10>, [&](Warp w) { w.setmaxnreg_dec<80>(); });
-  attention.role("gives_11", warp<11>, [&](Warp w) { w.setmaxnreg_dec<80>(); });
+  attention.role("gives_10", warp<10>, [&](Warp w) { w.setmaxnreg_dec<88>(); });
+  attention.role("gives_11", warp<11>, [&](Warp w) { w.setmaxnreg_dec<88>(); });
   return attention.build();
 }
 
