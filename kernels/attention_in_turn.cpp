@@ -18,6 +18,8 @@ using namespace by_tcgen05;
 namespace {
 
 constexpr int stages = 2, tiles = 2;
+// Of a thread: together what three warpgroups have at entry.
+constexpr int registers_of_softmax = 208, registers_of_others = 88;
 constexpr int few = 8;  // columns of sums that are scaled at a time, beside a row's scores
 // Exponents are less by a score that is at most so much, as an exponent, below the greatest so far of its row. Only
 // where it would be more are sums scaled; weights are then at most 2^growth, which rounds them no worse.
@@ -43,7 +45,7 @@ struct Tile {
 template <class Batch>
 constexpr bool in_halves = !Batch::is_ragged;
 
-// Which pairs of weights are polynomials: two of eight. ptxas 13.0 spills for most other choices.
+// Which pairs of weights are polynomials: two of eight. ptxas spills for some other choices.
 constexpr bool is_polynomial(int pair) { return pair % 8 == 3 || pair % 8 == 6; }
 
 // What half of a block's keys weigh, and their sum.
@@ -93,7 +95,6 @@ void softmax(Warpgroup& g, const Tile& tile, int number, const Batch& batch, con
     const auto scores = g.wait(g.load(tile.scores));
     const F32 before = offset, so_far = total;
     const auto weights_of = [&](int half, const F32& at) { return weigh(g, scores, half, at, scale, power); };
-    // Before the greatest score is known the first half is weighed as if none had grown.
     const auto keep = [&](const Weights& w, const F32& others) {
       for (int i = 0; i < keys / 4; ++i) pairs[i] = w.pairs[std::size_t(i)];
       total = others + w.sum;
@@ -103,6 +104,7 @@ void softmax(Warpgroup& g, const Tile& tile, int number, const Batch& batch, con
       g.tcgen05_wait_st();
       if (half == 1 || in_halves<Batch>) g.arrive_by_warp(tile.weights_full[std::size_t(half)]);
     };
+    // Before the greatest score is known the first half is weighed as if none had grown.
     keep(weights_of(0, before), so_far);
     const F32 lowest = min(before, greatest_of(g, scores) * -exponent_scale);
     const Pred grows = g.vote_sync_any(before - lowest > growth);
@@ -173,13 +175,13 @@ Kernel build(const std::string& name, Target target) {
   const auto visible_to = visible_to_roles<Visible>(batch, see, row);
 
   const auto rows_of_o = [&](Warpgroup& g, int t) {
-    take_registers<208>(g);
+    take_registers<registers_of_softmax>(g);
     softmax(g, in_turn[std::size_t(t)], t, batch, visible_to(g), head_of_q);
   };
   attention.role("softmax_0", warpgroup<0>, [&](Warpgroup& g) { rows_of_o(g, 0); });
   attention.role("softmax_1", warpgroup<1>, [&](Warpgroup& g) { rows_of_o(g, 1); });
   attention.role("load", warp<8>, [&](Warp w) {
-    w.setmaxnreg_dec<88>();
+    w.setmaxnreg_dec<registers_of_others>();
     const Visible visible = visible_to(w);
     if constexpr (Batch::is_ragged)
       for (int i = 0; i < Batch::operands; ++i) batch.make_map(w, attention.constant(std::uint32_t(i)), visible.of);
@@ -202,7 +204,7 @@ Kernel build(const std::string& name, Target target) {
     });
   });
   attention.role("multiply", warp<9>, [&](Warp w) {
-    w.setmaxnreg_dec<88>();
+    w.setmaxnreg_dec<registers_of_others>();
     const Visible visible = visible_to(w);
     w.elect([&](Thread t) {
       const auto make_scores = [&](const Tile& of, const Slot<KTile>& k) {
@@ -219,9 +221,9 @@ Kernel build(const std::string& name, Target target) {
         for (const Tile& of : in_turn) {
           for (int half = 0; half < 2; ++half) {
             if (half == 0 || in_halves<Batch>) t.wait(of.weights_full[std::size_t(half)], Phase(j & 1));
-            for (int k = 0; k < keys / 2; k += ValuesMma::K)
-              t.mma<ValuesMma>(of.sums, of.weights[std::size_t(half)].k_slice(k),
-                               v.get<VTile>().k_slice(half * keys / 2 + k), accumulate(true));
+            for (int key = 0; key < keys / 2; key += ValuesMma::K)
+              t.mma<ValuesMma>(of.sums, of.weights[std::size_t(half)].k_slice(key),
+                               v.get<VTile>().k_slice(half * keys / 2 + key), accumulate(true));
           }
           t.commit(of.added);
           t.wait(of.added, Phase(j & 1));  // PTX orders no MMA that reads weights before one that writes there
@@ -232,8 +234,8 @@ Kernel build(const std::string& name, Target target) {
       });
     });
   });
-  attention.role("gives_10", warp<10>, [&](Warp w) { w.setmaxnreg_dec<88>(); });
-  attention.role("gives_11", warp<11>, [&](Warp w) { w.setmaxnreg_dec<88>(); });
+  attention.role("gives_10", warp<10>, [&](Warp w) { w.setmaxnreg_dec<registers_of_others>(); });
+  attention.role("gives_11", warp<11>, [&](Warp w) { w.setmaxnreg_dec<registers_of_others>(); });
   return attention.build();
 }
 

@@ -294,8 +294,6 @@ Costs::Costs(const sim::Program& program, const Chip& chip, std::uint32_t thread
   for (const ir::Operation& op : code.operations) {
     Cost& c = costs_.emplace_back(pricing.of(op));
     c.moves = moves_in_block(op), c.orders = !c.moves && !is_plain_store(op);
-    c.rises = c.moves && c.does == Does::load_global;
-    c.lets_pass = is_plain_store(op) && is_shared(op.modifiers.space());
     c.acquires = acquires_widely(op), c.releases = releases_widely(op);
     append(reads_, code.read(op));
     append(writes_, code.written(op));

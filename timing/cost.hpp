@@ -41,8 +41,6 @@ struct Cost {
   bool releases = false;         // to other CTAs, so it waits for the warp's stores
   bool moves = false;            // ptxas chooses its place in the basic block
   bool orders = true;            // what stands before it has been issued before it
-  bool rises = false;            // ptxas puts it before stores to shared memory of its block that stand before it
-  bool lets_pass = false;        // it is such a store
   float before = 0;              // cycles between the instructions before it and its effect
   float slots = 1;               // issue slots
   float special = 0;             // cycles of the scheduler's unit for ex2 and its like
@@ -51,6 +49,10 @@ struct Cost {
   float after = 0;               // of a barrier: from the last arrival to the next instruction
   float beside_wgmma = 0;        // what it takes longer while the tensor core is busy
   std::uint16_t lane_bytes = 0;  // that each lane moves; of a tcgen05.cp all of it
+
+  /// A load that ptxas puts before the stores to shared memory of its block that stand before it, and such a store.
+  bool rises() const { return moves && does == Does::load_global; }
+  bool lets_pass() const { return !moves && !orders && does == Does::store_shared; }
 };
 
 /// The costs of a program's operations, by their index, and the registers that they read and write.

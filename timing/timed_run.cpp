@@ -180,8 +180,8 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
   t.scheduler().begin(now_, c.slots);
   record_.issue(t, n, c.slots);
   t.at = now_ + std::max(c.slots, c.after) + (t.sm->wgmma_core.free() > now_ ? c.beside_wgmma : 0);
-  double begins = c.rises ? n.operands : c.moves ? std::max(now_, n.operands) : now_;
-  if (!c.moves && !c.lets_pass) t.passed = now_;
+  double begins = c.rises() ? n.operands : c.moves ? std::max(now_, n.operands) : now_;
+  if (!c.moves && !c.lets_pass()) t.passed = now_;
   if (c.special > 0) begins = t.special_unit().begin(begins, c.special);
   if (c.product > 0) begins = t.product_unit().begin(begins, c.product);
   if (begins > t.begun) t.begun = begins, t.begun_reason = n.reason;

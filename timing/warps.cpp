@@ -46,7 +46,7 @@ const Operands& Warps::operands_of(const Track& t, std::uint32_t operation) cons
   Operands& o = t.operands;
   if (o.turns == t.turns && o.operation == operation) return o;
   const Cost& c = costs_[operation];
-  o = {t.turns, operation, c.rises ? t.passed : t.at, t.at, Stall::arithmetic};
+  o = {t.turns, operation, c.rises() ? t.passed : t.at, t.at, Stall::arithmetic};
   const auto wait_until = [&](double time, Stall reason) {
     if (time > o.there) o.there = time, o.reason = reason;
   };

@@ -60,7 +60,6 @@ LoopKernel ring_of(unsigned slots, unsigned bytes, const std::string& setup,
   return k;
 }
 
-Figure divided(Figure f, double by) { return {f.value / by, f.spread / by}; }
 Figure rate_of(Figure cycles, double bytes) {
   return {bytes / cycles.value, bytes / cycles.value * cycles.spread / cycles.value};
 }

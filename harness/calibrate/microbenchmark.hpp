@@ -15,6 +15,8 @@ struct Figure {
   double value = 0, spread = 0;
 };
 
+/// What one of so many takes.
+inline Figure divided(Figure f, double by) { return {f.value / by, f.spread / by}; }
 /// The middle of the samples and their spread. Throws InputError where there is none.
 Figure figure_of(std::vector<double> samples);
 /// The line through points: (its value at 0, its slope).

@@ -28,7 +28,7 @@ void arithmetic(Session& s) {
   k.body = "ex2.approx.ftz.f32 %f#, %f#;";
   k.after = "add.f32 %f0, %f0, %f1; add.f32 %f2, %f2, %f3; add.f32 %f0, %f0, %f2; st.volatile.shared.f32 [%smem], %f0;";
   const Figure each = cycles_of(s.machine(), k, 32, 96);
-  s.set(special_interval, {each.value / warps, each.spread / warps}, "512 threads, four chains of ex2 each");
+  s.set(special_interval, divided(each, warps), "512 threads, four chains of ex2 each");
 }
 
 // mma.sync of bf16: a chain of it, and four warps a scheduler with four chains each.
@@ -53,8 +53,7 @@ void products(Session& s, int extent, timing::FactId latency, timing::FactId int
   k.threads = 512;
   for (unsigned c = 1; c < chains; ++c) k.body += multiply(c * sums);
   const Figure each = cycles_of(s.machine(), k, 8, 24);
-  s.set(interval, {each.value / (warps * chains), each.spread / (warps * chains)},
-        fmt::format("512 threads, four chains of mma.m16n8k{} each", extent));
+  s.set(interval, divided(each, warps * chains), fmt::format("512 threads, four chains of mma.m16n8k{} each", extent));
 }
 void whole_products(Session& s) { products(s, 16, mma_sync_latency, mma_sync_interval); }
 void half_products(Session& s) { products(s, 8, mma_sync_latency_half, mma_sync_interval_half); }

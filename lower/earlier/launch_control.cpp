@@ -1,13 +1,12 @@
 // A request to cancel may always fail, since there may be no cluster that has not started. So on a GPU without
 // clusterlaunchcontrol each one fails: the grid has a cluster for every tile, and each cluster does its own.
+#include "ptx/isa/launch_control.hpp"
 #include "lower/earlier/forms.hpp"
 
 namespace kiln::lower {
 namespace {
 
 using isa::Opcode;
-
-constexpr int answer_bytes = 16;
 
 // Where an operand in the CTA's own shared memory lies.
 Register shared_address(Builder& b, const ir::Operation& op, std::size_t operand) {
@@ -20,7 +19,7 @@ Register shared_address(Builder& b, const ir::Operation& op, std::size_t operand
 void refuse_in(Builder& b, Register answer, Register mbarrier, Register zero) {
   b.op("st.shared::cluster.v4.b32", at(answer), vec(zero, zero, zero, zero));
   b.op("fence.acq_rel.cluster");
-  b.op("mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64", at(mbarrier), answer_bytes);
+  b.op("mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64", at(mbarrier), isa::cancel_answer_bytes);
 }
 
 void refuse(Builder& b, const ir::Operation& op) {

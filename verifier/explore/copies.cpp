@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ptx/isa/access_bytes.hpp"
+#include "ptx/isa/launch_control.hpp"
 #include "ptx/isa/tensor_copy.hpp"
 #include "ptx/isa/tma.hpp"
 #include "ptx/rules/mbarrier.hpp"
@@ -14,8 +15,6 @@ namespace {
 
 using flow::TermId;
 using isa::Opcode;
-
-constexpr int answer_bytes = 16;  // of clusterlaunchcontrol.try_cancel
 
 }  // namespace
 
@@ -122,9 +121,9 @@ void Copies::request(const Turn& t, int lane) {
   for (std::uint32_t c = 0; c < t.s.ctas.size(); ++c) {
     if (c != t.cta_index && !t.op.modifiers.multicast_all) continue;
     const EventId id = t.add_access(true, Proxy::async, true);
-    memory_.overwrite(t, id, {c, to.address}, answer_bytes, Mask{1} << lane);
-    t.s.ctas[c].stored[to.address][answer_bytes] = answer;
-    bring(t, id, {c, barrier.address}, issued, answer_bytes);
+    memory_.overwrite(t, id, {c, to.address}, isa::cancel_answer_bytes, Mask{1} << lane);
+    t.s.ctas[c].stored[to.address][isa::cancel_answer_bytes] = answer;
+    bring(t, id, {c, barrier.address}, issued, isa::cancel_answer_bytes);
   }
 }
 
