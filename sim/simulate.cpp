@@ -63,7 +63,7 @@ Dim3 cluster_shape(const ir::Function& f, const launch::Launch& launch) {
 
 // A cluster of one CTA is what a contract says that says nothing. Then the kernel may say that it is for clusters.
 bool in_clusters(const ir::Function& f, Dim3 cluster) {
-  return cluster.volume() > 1 || f.find("reqnctapercluster") || f.find("explicitcluster") || f.find("maxclusterrank");
+  return cluster.volume() > 1 || f.is_for_clusters();
 }
 
 // `at`: the JSON pointer of the launch in its contract.

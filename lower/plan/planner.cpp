@@ -63,8 +63,7 @@ class Planner {
       if (extents[i] != 1) return f_.refuse(Limit::lower_threads, "a CTA of more than one dimension");
     p_.threads = std::uint32_t(extents[0]);
     if (p_.threads % 32 != 0) return f_.refuse(Limit::lower_threads, fmt::format("{} threads", p_.threads));
-    p_.has_clusters = f_.function.find("reqnctapercluster") || f_.function.find("explicitcluster") ||
-                      f_.function.find("maxclusterrank");
+    p_.has_clusters = f_.function.is_for_clusters();
     for (const launch::Launch* l : f_.launches()) p_.has_clusters |= l->cluster.volume() > 1;
     if (isa::has_clusters(f_.options.target)) return true;
     p_.has_clusters = false;

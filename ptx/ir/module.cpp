@@ -118,6 +118,10 @@ const Performance* Function::find(std::string_view directive) const {
   return found == performance.end() ? nullptr : &*found;
 }
 
+bool Function::is_for_clusters() const {
+  return find("reqnctapercluster") || find("explicitcluster") || find("maxclusterrank");
+}
+
 bool Module::operator==(const Module& o) const {
   return version == o.version && targets == o.targets && address_size == o.address_size && items == o.items;
 }

@@ -223,6 +223,8 @@ struct Function {
 
   /// The values of a performance directive ("reqntid"); null when it is not there.
   const Performance* find(std::string_view directive) const;
+  /// Whether a directive says that it is launched in clusters, of one CTA too (PTX ISA, "Cluster Dimension Directives").
+  bool is_for_clusters() const;
 };
 
 using Item = std::variant<Variable, Function, Directive>;
