@@ -75,6 +75,24 @@ class Clocks {
   double rate_ = 1;
 };
 
+struct Record {
+  std::uint64_t what = 0, clock = 0;
+};
+
+// The first `written` records of a warp, in the order of their clocks. Lanes that have parted count their own records,
+// so that those of one stand between those of the other, or over them.
+std::vector<Record> records_of(const ProfilePlan& plan, const Raw& raw, std::uint64_t written) {
+  std::vector<Record> out;
+  for (std::uint64_t i = 0; i < written; ++i) {
+    const std::uint64_t at = ProfilePlan::header_bytes + i * ProfilePlan::record_bytes;
+    const Record r{raw.at(at), raw.at(at + 8)};
+    if (r.what == unwritten || r.clock == unwritten || std::uint32_t(r.what) >= plan.sites.size()) break;
+    out.push_back(r);
+  }
+  std::stable_sort(out.begin(), out.end(), [](const Record& a, const Record& b) { return a.clock < b.clock; });
+  return out;
+}
+
 WarpProfile read_warp(const ProfilePlan& plan, const Raw& raw, const Clocks& clocks) {
   WarpProfile w;
   w.sm = std::uint32_t(raw.sm());
@@ -82,17 +100,16 @@ WarpProfile read_warp(const ProfilePlan& plan, const Raw& raw, const Clocks& clo
   const auto time = [&](std::uint64_t clock) { return clocks.nanoseconds(raw.sm(), clock); };
   const std::uint64_t written = raw.ended() ? std::min<std::uint64_t>(raw.count(), plan.records) : plan.records;
   if (raw.ended()) w.dropped = raw.count() - written;
-  for (std::uint64_t i = 0; i < written; ++i) {
-    const std::uint64_t at = ProfilePlan::header_bytes + i * ProfilePlan::record_bytes;
-    const std::uint64_t what = raw.at(at), clock = raw.at(at + 8);
-    if (what == unwritten || clock == unwritten || std::uint32_t(what) >= plan.sites.size()) break;
-    const ProfilePhase phase{std::uint32_t(what), std::uint32_t(what >> 32), time(clock), time(clock)};
+  for (const Record& r : records_of(plan, raw, written)) {
+    const std::uint64_t begin = time(r.clock);
+    const ProfilePhase phase{std::uint32_t(r.what), std::uint32_t(r.what >> 32), begin, begin};
     if (!w.phases.empty()) w.phases.back().end = phase.begin;
     const bool goes_on =
         !w.phases.empty() && w.phases.back().site == phase.site && w.phases.back().index == phase.index;
     if (!goes_on) w.phases.push_back(phase);
   }
-  if (raw.ended() && !w.phases.empty() && w.dropped == 0) w.phases.back().end = time(raw.end_clock());
+  if (raw.ended() && !w.phases.empty() && w.dropped == 0)
+    w.phases.back().end = std::max(w.phases.back().begin, time(raw.end_clock()));
   return w;
 }
 

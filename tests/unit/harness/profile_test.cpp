@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -46,6 +47,37 @@ Profiled simulated(ir::Module module, launch::Contract contract, std::uint32_t r
   p.warps = read_profile(p.plan, p.contract);
   return p;
 }
+
+// What warps of one CTA each wrote: two sites, "Setup" and "Run", and room for four records a warp.
+struct Noted {
+  ProfilePlan plan{};
+  launch::Contract contract{};
+
+  explicit Noted(std::uint32_t warps) {
+    plan.sites = {{Phase::setup, {}, {}}, {Phase::run, "load", {}}};
+    plan.records = 4;
+    plan.first_warps = {0};
+    launch::Launch l;
+    l.grid = {warps, 1, 1}, l.block = {32, 1, 1};
+    contract.launches = {l};
+    launch::Buffer b;
+    b.name = ProfilePlan::buffer, b.dtype = isa::ScalarType::u64, b.shape = {warps, plan.warp_bytes() / 8};
+    b.bytes.assign(b.size(), 0xFF);
+    contract.buffers = {b};
+  }
+
+  void put(std::uint64_t warp, std::uint64_t at, std::uint64_t word) {
+    std::memcpy(&contract.buffers[0].bytes[warp * plan.warp_bytes() + at], &word, sizeof word);
+  }
+  // The SM, the global timer and the clock where it begins; how many records, the timer and the clock where it ends.
+  void life(std::uint64_t warp, std::array<std::uint64_t, 3> begin, std::array<std::uint64_t, 3> end) {
+    for (std::size_t i = 0; i < 3; ++i) put(warp, 8 * i, begin[i]), put(warp, 32 + 8 * i, end[i]);
+  }
+  void record(std::uint64_t warp, std::uint64_t number, std::uint64_t site, std::uint64_t clock) {
+    const std::uint64_t at = ProfilePlan::header_bytes + number * ProfilePlan::record_bytes;
+    put(warp, at, site), put(warp, at + 8, clock);
+  }
+};
 
 // A kernel of the table in its standard size.
 Profiled simulated(std::string_view kernel, std::uint32_t records = 1024) {
@@ -219,29 +251,15 @@ TEST_CASE("the timeline is in the trace's format, with a track for each warp and
 }
 
 TEST_CASE("a GPU's nanoseconds are written as microseconds, and SMs stand side by side by the global timer") {
-  ProfilePlan plan;
-  plan.sites = {{Phase::setup, {}, {}}, {Phase::run, "load", {}}};
-  plan.records = 2;
-  plan.first_warps = {0};
-  launch::Contract c;
-  launch::Launch l;
-  l.grid = {2, 1, 1}, l.block = {32, 1, 1};
-  c.launches = {l};
-  launch::Buffer b;
-  b.name = ProfilePlan::buffer, b.dtype = isa::ScalarType::u64, b.shape = {2, plan.warp_bytes() / 8};
-  b.bytes.assign(b.size(), 0xFF);
-  const auto put = [&](std::uint64_t warp, std::uint64_t at, std::uint64_t word) {
-    std::memcpy(&b.bytes[warp * plan.warp_bytes() + at], &word, sizeof word);
-  };
+  Noted noted(2);
   // Two SMs whose clocks have nothing in common; two clocks are a nanosecond.
   const std::uint64_t clocks[] = {1'000'000, 77}, times[] = {5'000, 5'400};
   for (std::uint64_t w = 0; w < 2; ++w) {
-    put(w, 0, w), put(w, 8, times[w]), put(w, 16, clocks[w]);
-    put(w, 32, 2), put(w, 40, times[w] + 1'000), put(w, 48, clocks[w] + 2'000);
-    put(w, 64, 0), put(w, 72, clocks[w]);
-    put(w, 80, 1), put(w, 88, clocks[w] + 500);
+    noted.life(w, {w, times[w], clocks[w]}, {2, times[w] + 1'000, clocks[w] + 2'000});
+    noted.record(w, 0, 0, clocks[w]);
+    noted.record(w, 1, 1, clocks[w] + 500);
   }
-  c.buffers = {b};
+  const auto& [plan, c] = noted;
   const std::vector<WarpProfile> warps = read_profile(plan, c);
   REQUIRE(warps.size() == 2);
   CHECK(warps[0].phases[0].begin == 0);
@@ -250,6 +268,19 @@ TEST_CASE("a GPU's nanoseconds are written as microseconds, and SMs stand side b
   CHECK(warps[1].phases[0].begin == 400);
   CHECK(warps[1].phases[1].end == 1'400);
   CHECK(test::contains(profile_json(plan, c, warps, "k", ProfileClock::gpu), R"("ts":0.250,"dur":0.750,"name":"Run")"));
+}
+
+TEST_CASE("lanes that have parted write over each other's records, and phases still follow one another") {
+  Noted noted(1);
+  noted.life(0, {0, 0, 100}, {3, 1'000, 1'100});
+  noted.record(0, 0, 0, 100);
+  noted.record(0, 1, 1, 900);  // the lanes that were there first went on to here
+  noted.record(0, 2, 0, 400);  // the others came by later places before
+  const std::vector<WarpProfile> warps = read_profile(noted.plan, noted.contract);
+  REQUIRE(warps.size() == 1);
+  std::vector<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>> phases;
+  for (const ProfilePhase& p : warps[0].phases) phases.emplace_back(p.site, p.begin, p.end);
+  CHECK(phases == decltype(phases){{0, 0, 800}, {1, 800, 1'000}});
 }
 
 TEST_CASE("a module that notes clocks writes the two ends of each warp and no phase") {
