@@ -1,4 +1,6 @@
 // clusterlaunchcontrol as the loops over LaunchControlTiles use it: one thread asks, every role reads the answer.
+#include <bit>
+
 #include "dsl/operands.hpp"
 #include "dsl/ring.hpp"
 
@@ -22,7 +24,11 @@ void Scope::loop_granted(const LaunchControlTiles& tiles, const std::function<vo
                 {first, use(*rec_, answer, at)}, at);
   fence_proxy_async(at);  // before the next answer is written here
   arrive(place.leader_empty);
-  rec_->emit("div.u32", {number, first, Operand::number(tiles.ctas)}, at);
+  const auto ctas = unsigned(tiles.ctas);
+  if (std::has_single_bit(ctas))  // ptxas makes some 17 instructions of a division
+    rec_->emit("shr.u32", {number, first, Operand::number(std::countr_zero(ctas))}, at);
+  else
+    rec_->emit("div.u32", {number, first, Operand::number(tiles.ctas)}, at);
   rec_->close_scope();
   rec_->emit_if(more, false, "bra", {target(head)}, at);
 }

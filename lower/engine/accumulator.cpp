@@ -25,18 +25,19 @@ class Transfer {
   // The lane and the column of this thread's first sum. Registers of m16n8: row t / 4 and, from the third on, 8 further
   // down; columns 2 (t % 4) and the next.
   void find_first_sum() {
-    const int warps_of_part = share_.warps_n / share_.parts;
+    const auto warps_of_part = std::uint32_t(share_.warps_n / share_.parts);
     e_.find_self(b_);
     lane_ = b_.b32("shr.u32", e_.held, 16);
-    const Register place = b_.b32("div.u32", e_.warp, share_.warps_n);
+    const Register place = b_.reg(isa::ScalarType::b32);
+    b_.quotient(place, e_.warp, std::uint32_t(share_.warps_n));
     b_.op("mad.lo.u32", lane_, place, share_.row_tiles() * share_.tile_lanes(), lane_);
     const Register more = b_.b32("shr.u32", e_.lane, 2);
     b_.op("add.u32", lane_, lane_, more);
-    b_.op("rem.u32", place, e_.warp, share_.warps_n);
+    b_.rest(place, e_.warp, std::uint32_t(share_.warps_n));
     if (share_.parts > 1 && share_.halves == 1) {
-      b_.op("div.u32", more, place, warps_of_part);
+      b_.quotient(more, place, warps_of_part);
       b_.op("mad.lo.u32", lane_, more, share_.m, lane_);
-      b_.op("rem.u32", place, place, warps_of_part);
+      b_.rest(place, place, warps_of_part);
     }
     b_.op("and.b32", lane_, lane_, 127);
     b_.op("and.b32", more, e_.held, held_column);

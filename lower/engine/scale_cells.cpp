@@ -26,7 +26,9 @@ ScaleCells::ScaleCells(const FormCode& c, const Image& image, bool is_of_a, Scal
 // other, so that so many rows or columns further on are so many bytes more. Lanes beyond the last tile hold that one's
 // too.
 void ScaleCells::begin() const {
-  const Register row = b_.b32(is_of_a_ ? "div.u32" : "rem.u32", code_.engine.warp, f_.share.warps_n);
+  const Register row = b_.reg(ScalarType::b32);
+  const auto warps_n = std::uint32_t(f_.share.warps_n);
+  is_of_a_ ? b_.quotient(row, code_.engine.warp, warps_n) : b_.rest(row, code_.engine.warp, warps_n);
   b_.op("mul.lo.u32", row, row, tiles() * tile_rows());
   if (by_ == ScaledBy::sums) {
     const Register tile = find_tile();

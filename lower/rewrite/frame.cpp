@@ -117,7 +117,7 @@ void Frame::claim_image() const {
   b_.op("mad.lo.u32", number, number, count, index);
   const Register taken = b_.b64("mov.b64", variable::taken);
   b_.loop([&] {
-    b_.op("rem.u32", number, number, p_.slots);
+    b_.rest(number, number, std::uint32_t(p_.slots));
     const Register word = b_.b64("mad.wide.u32", number, 4, taken);
     b_.op("atom.acquire.gpu.global.cas.b32", count, at(word), 0, 1);
     b_.op("mov.b32", index, number);

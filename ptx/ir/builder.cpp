@@ -1,6 +1,7 @@
 #include "ptx/ir/builder.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "ptx/diag/error.hpp"
 
@@ -100,6 +101,20 @@ void Builder::write(const Condition* guard, std::string_view name, std::span<con
   Instruction i = instruction(name, std::move(operands));
   if (guard) i.guard = Guard{checked_name(guard->predicate), guard->negated, {}};
   add({std::move(i)});
+}
+
+void Builder::quotient(const Register& to, const Register& a, std::uint32_t by) {
+  if (std::has_single_bit(by))
+    op("shr.u32", to, a, std::countr_zero(by));
+  else
+    op("div.u32", to, a, by);
+}
+
+void Builder::rest(const Register& to, const Register& a, std::uint32_t by) {
+  if (std::has_single_bit(by))
+    op("and.b32", to, a, by - 1);
+  else
+    op("rem.u32", to, a, by);
 }
 
 void Builder::shared(ScalarType type, int align, std::string_view name, std::uint64_t count) {

@@ -132,6 +132,10 @@ class Builder {
     const Term terms[] = {Term(operands)..., Term(0)};
     write(&c, name, std::span(terms, sizeof...(A)));
   }
+  /// `to` = unsigned `a` / `by`, and what is left of it: without a division where `by` is a power of two. ptxas 13.0
+  /// makes some 17 instructions of one, by a number too.
+  void quotient(const Register& to, const Register& a, std::uint32_t by);
+  void rest(const Register& to, const Register& a, std::uint32_t by);
   /// Any statement, as it stands.
   void add(Statement s) { lists_.back().push_back(std::move(s)); }
   /// A variable of shared memory, an array where a count is given.
