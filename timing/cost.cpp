@@ -13,6 +13,7 @@
 #include "ptx/isa/tmem.hpp"
 #include "ptx/ops/operations.hpp"
 #include "ptx/order/access.hpp"
+#include "timing/expansion.hpp"
 
 namespace kiln::timing {
 namespace {
@@ -20,21 +21,6 @@ namespace {
 using enum FactId;
 using isa::Opcode;
 using isa::Space;
-
-bool is_special(Opcode op) {
-  switch (op) {
-    case Opcode::ex2:
-    case Opcode::lg2:
-    case Opcode::rcp:
-    case Opcode::rsqrt:
-    case Opcode::sqrt:
-    case Opcode::sin:
-    case Opcode::cos:
-    case Opcode::tanh:
-    case Opcode::div: return true;
-    default: return false;
-  }
-}
 
 // Wider than a CTA.
 bool is_wide(const isa::Modifiers& m) { return m.scope != isa::Scope::none && m.scope != isa::Scope::cta; }
@@ -102,16 +88,38 @@ bool moves_in_block(const ir::Operation& op) {
   return is_load ? !order::is_strong(op) : isa::unit(op.opcode) == isa::Unit::alu;
 }
 
+bool is_load_or_store(Opcode op) {
+  switch (op) {
+    case Opcode::ld:
+    case Opcode::ldu:
+    case Opcode::ldmatrix:
+    case Opcode::st:
+    case Opcode::stmatrix: return true;
+    default: return false;
+  }
+}
+
 bool is_plain_store(const ir::Operation& op) {
   return (op.opcode == Opcode::st || op.opcode == Opcode::stmatrix) && !order::is_strong(op);
 }
 
 class Pricing {
  public:
-  Pricing(const ir::Code& code, const Chip& chip, std::uint32_t threads)
-      : code_(code), chip_(chip), threads_(threads) {}
+  Pricing(const sim::Program& program, const Chip& chip, std::uint32_t threads)
+      : program_(program), code_(*program.code), chip_(chip), threads_(threads) {}
 
   Cost of(const ir::Operation& op) const {
+    Cost c = by_unit(op);
+    if (op.guard && has_no_guard(op)) c.past = of_wgmma(branch);
+    return c;
+  }
+
+  /// From arithmetic to what its result guards.
+  float guard() const { return std::max(f(alu_latency), of_wgmma(guard_latency)); }
+  float f(FactId id) const { return float(chip_[id]); }
+
+ private:
+  Cost by_unit(const ir::Operation& op) const {
     switch (isa::unit(op.opcode)) {
       case isa::Unit::alu:
       case isa::Unit::video: return arithmetic(op);
@@ -122,12 +130,51 @@ class Pricing {
       case isa::Unit::async_copy: return copy(op);
       case isa::Unit::matrix: return matrix(op);
       case isa::Unit::tcgen05: return tcgen05(op);
+      case isa::Unit::control: return {.jump = jump(op)};
       default: return {};
     }
   }
 
- private:
-  float f(FactId id) const { return float(chip_[id]); }
+  // What was measured on chips with wgmma alone.
+  float of_wgmma(FactId id) const { return chip_.core == TensorCore::wgmma ? f(id) : 0; }
+
+  // ptxas 13.0 puts a few instructions under the guard of the branch that leads past them: each takes its slot then.
+  float jump(const ir::Operation& op) const {
+    constexpr int most = 6;
+    const float taken = of_wgmma(branch);
+    if (op.opcode == Opcode::brx_idx) return taken;
+    if (op.opcode != Opcode::bra || taken == 0) return 0;
+    const std::size_t at = code_.index(op), target = program_.insts[at].target;
+    if (target <= at || target > at + 1 + 2 * most) return taken;
+    int under_guard = 0;
+    for (std::size_t k = at + 1; k < target; ++k) {
+      const ir::Operation& between = code_.operations[k];
+      if (stays_after_branch(between)) return taken;
+      under_guard += instructions_of(between);
+    }
+    return under_guard > most ? taken : float(under_guard);
+  }
+
+  // In SASS atomic operations, fences and bulk copies have no guard but a branch past them.
+  static bool has_no_guard(const ir::Operation& op) {
+    const ops::Family family = ops::family(op.opcode);
+    if (family == ops::Family::bulk_copy || family == ops::Family::tensor_copy) return true;
+    return isa::unit(op.opcode) == isa::Unit::memory && !is_load_or_store(op.opcode);
+  }
+
+  // A branch past these stays one, and so does one past another branch, an election, or work of the tensor core.
+  static bool stays_after_branch(const ir::Operation& op) {
+    const isa::Unit u = isa::unit(op.opcode);
+    return has_no_guard(op) || op.opcode == Opcode::elect_sync || u == isa::Unit::control || u == isa::Unit::matrix ||
+           u == isa::Unit::tcgen05;
+  }
+
+  // Those on shared memory bring their address along.
+  int instructions_of(const ir::Operation& op) const {
+    if (is_name(op)) return 0;
+    const bool is_arithmetic = isa::unit(op.opcode) == isa::Unit::alu;
+    return !is_arithmetic && is_shared(op.modifiers.space()) ? 2 : 1;
+  }
 
   // A value that gets another name, or a pair of them: ptxas gives both the same registers.
   bool is_name(const ir::Operation& op) const {
@@ -142,8 +189,10 @@ class Pricing {
 
   Cost arithmetic(const ir::Operation& op) const {
     if (is_name(op)) return {.slots = 0};
-    if (is_special(op.opcode)) return {.special = f(special_interval), .latency = f(special_latency)};
-    return {.latency = f(alu_latency)};
+    const Expansion x = expansion_of(op);
+    return {.slots = x.instructions,
+            .special = x.special * f(special_interval),
+            .latency = x.in_special * f(special_latency) + x.steps * f(alu_latency) + x.guards * guard()};
   }
 
   // Bytes of one lane.
@@ -158,6 +207,7 @@ class Pricing {
         const Space s = op.modifiers.space();
         if (is_parameter(s) || s == Space::constant) return {.latency = f(alu_latency)};
         if (s == Space::local) return {.latency = f(shared_latency)};
+        if (shared && op.opcode == Opcode::atom) return shared_atom(op);
         if (shared) return {.does = Does::load_shared, .latency = f(shared_latency), .lane_bytes = access_bytes(op)};
         return {.does = Does::load_global,
                 .is_cached = is_cached(op),
@@ -170,7 +220,9 @@ class Pricing {
         if (shared) return {.does = Does::store_shared, .lane_bytes = access_bytes(op)};
         return {.does = Does::store_global, .before = fence_of(op)};
       case Opcode::ldmatrix:
-        return {.does = Does::load_shared, .latency = f(shared_latency), .lane_bytes = matrix_bytes(op)};
+        return {.does = Does::load_shared,
+                .latency = std::max(f(shared_latency), of_wgmma(matrix_latency)),
+                .lane_bytes = matrix_bytes(op)};
       case Opcode::stmatrix: return {.does = Does::store_shared, .lane_bytes = matrix_bytes(op)};
       case Opcode::fence:
       case Opcode::membar: return {.before = is_wide(op.modifiers) ? f(fence_wide) : 0};
@@ -184,7 +236,13 @@ class Pricing {
     }
   }
 
-  float beside_wgmma(FactId id) const { return chip_.core == TensorCore::wgmma ? f(id) : 0; }
+  Cost shared_atom(const ir::Operation& op) const {
+    const bool releases = order::releases(op.modifiers.semantics);
+    return {.does = Does::load_shared,
+            .before = releases ? of_wgmma(shared_atom_release) : 0,
+            .latency = std::max(f(shared_latency), of_wgmma(shared_atom_latency)),
+            .lane_bytes = access_bytes(op)};
+  }
 
   // An access that releases to other CTAs comes after a fence.
   float fence_of(const ir::Operation& op) const { return releases_widely(op) ? f(fence_wide) : 0; }
@@ -217,7 +275,7 @@ class Pricing {
                     is_wide(op.modifiers) && op.modifiers.semantics != isa::Semantics::relaxed ? f(release_cluster) : 0,
                 .slots = f(mbarrier_arrive),
                 .latency = f(shared_latency),
-                .beside_wgmma = beside_wgmma(arrive_beside_wgmma)};
+                .beside_wgmma = of_wgmma(arrive_beside_wgmma)};
       case Opcode::mbarrier_pending_count: return {.latency = f(alu_latency)};
       default: return {.slots = f(mbarrier_arrive)};
     }
@@ -230,7 +288,7 @@ class Pricing {
         return {.does = Does::copy,
                 .multicast = op.modifiers.multicast(),
                 .slots = f(copy_slots),
-                .beside_wgmma = beside_wgmma(op.modifiers.multicast() ? multicast_beside_wgmma : copy_beside_wgmma)};
+                .beside_wgmma = of_wgmma(op.modifiers.multicast() ? multicast_beside_wgmma : copy_beside_wgmma)};
       case ops::Family::tensor_map_copy: return {.before = f(fence_wide)};  // it releases what it has written
       default: return {};
     }
@@ -277,6 +335,7 @@ class Pricing {
     }
   }
 
+  const sim::Program& program_;
   const ir::Code& code_;
   const Chip& chip_;
   std::uint32_t threads_;
@@ -286,11 +345,12 @@ class Pricing {
 
 Costs::Costs(const sim::Program& program, const Chip& chip, std::uint32_t threads) {
   const ir::Code& code = *program.code;
-  const Pricing pricing(code, chip, std::max(threads, std::uint32_t(isa::threads_per_warp)));
+  const Pricing pricing(program, chip, std::max(threads, std::uint32_t(isa::threads_per_warp)));
   const auto append = [](Registers& to, const std::vector<ir::RegisterId>& ids) {
     to.first.push_back(std::uint32_t(to.ids.size()));
     to.ids.insert(to.ids.end(), ids.begin(), ids.end());
   };
+  guard_later_ = pricing.guard() - pricing.f(alu_latency);
   for (const ir::Operation& op : code.operations) {
     Cost& c = costs_.emplace_back(pricing.of(op));
     c.moves = moves_in_block(op), c.orders = !c.moves && !is_plain_store(op);

@@ -47,6 +47,8 @@ struct Cost {
   float product = 0;             // cycles of the scheduler's part of the tensor core, of mma.sync
   float latency = 0;             // from issue to the use of what it writes
   float after = 0;               // of a barrier: from the last arrival to the next instruction
+  float jump = 0;                // of a branch that is taken: from its issue to what it leads to
+  float past = 0;                // the same of the branch that ptxas makes of its guard, where some lane has none
   float beside_wgmma = 0;        // what it takes longer while the tensor core is busy
   std::uint16_t lane_bytes = 0;  // that each lane moves; of a tcgen05.cp all of it
 
@@ -62,6 +64,8 @@ class Costs {
   Costs(const sim::Program&, const Chip&, std::uint32_t threads);
 
   const Cost& operator[](std::size_t operation) const { return costs_[operation]; }
+  /// How much longer an instruction waits for arithmetic that computes its guard than for one that computes an operand.
+  double guard_later() const { return guard_later_; }
   std::span<const ir::RegisterId> read(std::size_t operation) const { return of(reads_, operation); }
   std::span<const ir::RegisterId> written(std::size_t operation) const { return of(writes_, operation); }
 
@@ -75,6 +79,7 @@ class Costs {
   }
 
   std::vector<Cost> costs_{};
+  double guard_later_ = 0;
   Registers reads_{}, writes_{};
 };
 

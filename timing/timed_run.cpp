@@ -153,7 +153,7 @@ void TimedRun::issue(Track& t, const Next& n, const ir::Operation*& current) {
   } else {
     record_.charge(t, n, now_);
     if (const ir::Operation* const op = warps_.operation(n.operation)) record_.arrive(t, *op, now_);
-    settle(t, n, n.lanes ? cost : Cost{});
+    settle(t, n, n.lanes ? cost : Cost{.past = cost.past});
     record_.exit(t, n, now_);
   }
   take_events(nullptr);
@@ -179,7 +179,9 @@ void TimedRun::settle(Track& t, const Next& n, const Cost& c) {
   t.blocked = false;
   t.scheduler().begin(now_, c.slots);
   record_.issue(t, n, c.slots);
-  t.at = now_ + std::max(c.slots, c.after) + (t.sm->wgmma_core.free() > now_ ? c.beside_wgmma : 0);
+  const double leaves = n.is_all ? c.jump : std::max(c.jump, c.past);
+  t.at = now_ + std::max({double(c.slots), double(c.after), leaves}) +
+         (t.sm->wgmma_core.free() > now_ ? c.beside_wgmma : 0);
   double begins = c.rises() ? n.operands : c.moves ? std::max(now_, n.operands) : now_;
   if (!c.moves && !c.lets_pass()) t.passed = now_;
   if (c.special > 0) begins = t.special_unit().begin(begins, c.special);

@@ -52,6 +52,9 @@ const Operands& Warps::operands_of(const Track& t, std::uint32_t operation) cons
   };
   for (const ir::RegisterId r : costs_.read(operation)) wait_until(t.ready[r], t.reason[r]);
   for (const ir::RegisterId r : costs_.written(operation)) wait_until(t.ready[r], t.reason[r]);
+  const auto& guard = program_.code->operations[operation].guard;
+  if (guard && t.ready[*guard] > 0 && t.reason[*guard] == Stall::arithmetic)
+    wait_until(t.ready[*guard] + costs_.guard_later(), Stall::arithmetic);
   if (c.orders) wait_until(t.begun, t.begun_reason);
   if (!c.moves) o.dependent = o.there;
   return o;
@@ -65,7 +68,7 @@ Next Warps::next(const Track& t, double now) const {
   n.operation = f.pc;
   sim::Mask guard;
   std::memcpy(&guard, t.warp->registers + inst.guard, sizeof guard);
-  n.lanes = f.lanes & (guard ^ inst.guard_flip);
+  n.lanes = f.lanes & (guard ^ inst.guard_flip), n.is_all = n.lanes == f.lanes;
   if (f.pc >= operations_) {
     n.operands = n.dependent = n.unit = n.at = t.at;
     return n;

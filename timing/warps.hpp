@@ -70,6 +70,7 @@ struct Next {
   double at = 0;
   std::uint32_t operation = 0;
   sim::Mask lanes = 0;   // whose guard is true
+  bool is_all = true;    // of those that are here
   double operands = 0;   // when its operands are there
   double dependent = 0;  // until when the warp waits for that, and for what
   Stall reason = Stall::arithmetic;

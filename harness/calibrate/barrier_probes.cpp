@@ -10,13 +10,13 @@ constexpr const char* init_one = "mbarrier.init.shared::cta.b64 [%smem], 1; fenc
 
 void mbarriers(Session& s) {
   LoopKernel k;
-  k.shared_bytes = 128;
+  k.shared_bytes = 128, k.copies = 64;
   k.setup = init_one;
   k.body = "mbarrier.arrive.shared::cta.b64 %rd#, [%smem];";
-  s.set(mbarrier_arrive, cycles_of(s.machine(), k), "one thread, back to back");
+  s.set(mbarrier_arrive, cycles_of(s.machine(), k, 4, 12), "one thread, back to back");
   k.setup = std::string(init_one) + " mbarrier.arrive.shared::cta.b64 %rd0, [%smem];";
   k.body = "TRY#: mbarrier.try_wait.parity.shared::cta.b64 %p0, [%smem], 0; @!%p0 bra TRY#;";
-  s.set(try_wait, cycles_of(s.machine(), k), "one thread, phase complete");
+  s.set(try_wait, cycles_of(s.machine(), k, 4, 12), "one thread, phase complete");
 }
 
 void waits_of_warps(Session& s) {
@@ -43,6 +43,7 @@ DELAY:
   mov.u64 %rd2, %clock64;
   setp.lt.u64 %p2, %rd2, %rd1;
   @%p2 bra DELAY;
+  mov.u64 %rd2, %clock64;
   @%p0 mbarrier.arrive.shared::cta.b64 %rd3, [%smem];
   bra JOIN;
 WAITER:

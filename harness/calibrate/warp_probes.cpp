@@ -31,6 +31,27 @@ void arithmetic(Session& s) {
   s.set(special_interval, divided(each, warps), "512 threads, four chains of ex2 each");
 }
 
+// A chain of addresses, each loaded under a guard that the address before it gives, and after a branch under that guard
+// past what ptxas leaves a branch past. Arithmetic in place of the load would be moved before the branches.
+void branches(Session& s) {
+  LoopKernel k;
+  k.copies = 64;
+  k.shared_bytes = 64;
+  k.setup = "st.volatile.shared.u32 [%smem], %smem; mov.u32 %r1, %smem; mov.u32 %r2, 0;";
+  k.after = "st.volatile.shared.u32 [%smem+16], %r1;";
+  const std::string compare = "setp.ne.u32 %p1, %r1, %r2; ";
+  k.body = compare + "@%p1 ld.volatile.shared.u32 %r1, [%r1];";
+  const Figure guarded = cycles_of(s.machine(), k, 4, 12);
+  s.set(guard_latency, {guarded.value - s[shared_latency], guarded.spread},
+        "a chain of addresses and setp.u32, less that of addresses alone");
+  k.body = compare +
+           "@%p1 bra PAST#; membar.gl; st.volatile.shared.u32 [%smem+16], %r1; membar.gl; "
+           "PAST#: ld.volatile.shared.u32 %r1, [%r1];";
+  const Figure taken = cycles_of(s.machine(), k, 4, 12);
+  s.set(branch, {taken.value - guarded.value, taken.spread},
+        "the same with a branch before the load in place of a guard");
+}
+
 // mma.sync of bf16: a chain of it, and four warps a scheduler with four chains each.
 void products(Session& s, int extent, timing::FactId latency, timing::FactId interval) {
   constexpr unsigned warps = 4, chains = 4, sums = 4;
@@ -65,6 +86,30 @@ void shared_loads(Session& s) {
   k.body = "ld.volatile.shared.u32 %r1, [%r1];";
   k.after = "st.volatile.shared.u32 [%r1+4], %r1;";
   s.set(shared_latency, cycles_of(s.machine(), k, 8, 24), "a chain of addresses");
+}
+
+// Words that are their own address.
+void matrix_loads(Session& s) {
+  LoopKernel k;
+  k.threads = 32;
+  k.shared_bytes = 64;
+  k.setup = "mov.u32 %r1, %smem; st.volatile.shared.v4.u32 [%smem], {%r1, %r1, %r1, %r1}; bar.warp.sync 0xffffffff;";
+  k.body = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2, %r3, %r4}, [%r1];";
+  k.after = "st.volatile.shared.u32 [%smem+16], %r1;";
+  s.set(matrix_latency, cycles_of(s.machine(), k, 8, 24), "a chain of ldmatrix.x4, all of one row");
+}
+
+void shared_atomics(Session& s) {
+  LoopKernel k;
+  k.shared_bytes = 64;
+  k.setup = "st.volatile.shared.u32 [%smem], %smem; mov.u32 %r1, %smem; mov.u32 %r2, 0;";
+  k.after = "st.volatile.shared.u32 [%smem+16], %r1;";
+  k.body = "atom.relaxed.cta.shared::cta.max.u32 %r1, [%r1], %r2;";
+  const Figure relaxed = cycles_of(s.machine(), k, 8, 24);
+  s.set(shared_atom_latency, relaxed, "a chain of atom.max.u32 of one thread");
+  k.body = "atom.acq_rel.cta.shared::cta.max.u32 %r1, [%r1], %r2;";
+  const Figure released = cycles_of(s.machine(), k, 8, 24);
+  s.set(shared_atom_release, {released.value - relaxed.value, released.spread}, "the same with acq_rel.cta");
 }
 
 void shared_bandwidth(Session& s) {
@@ -245,6 +290,9 @@ void atomics(Session& s) {
 std::vector<Probe> warp_probes() {
   return {{"arithmetic", arithmetic},
           {"shared memory, latency", shared_loads},
+          {"branches", branches, false, timing::TensorCore::wgmma},
+          {"ldmatrix", matrix_loads, false, timing::TensorCore::wgmma},
+          {"atomic operations on shared memory", shared_atomics, false, timing::TensorCore::wgmma},
           {"shared memory, rate", shared_bandwidth},
           {"L1, latency", l1},
           {"L2, latency", l2},

@@ -77,6 +77,28 @@ TEST_CASE("products of one scheduler's warps by mma.sync follow each other, a su
   CHECK(cycles(32, 1) - cycles(32, 1, "8") == doctest::Approx(31 * (latency - half)).epsilon(0.1));
 }
 
+TEST_CASE("on Hopper a guard is later than other operands, and a branch that is taken costs more than its slot") {
+  const timing::Chip chip = harness::chip_of("h200");
+  const auto cycles = [&](const std::string& text) {
+    const std::string before = ".shared .b32 word; mov.u32 %r1, 0; mov.u32 %r2, 1; setp.ne.u32 %p0, %r1, %r2;\n";
+    return time_of(kernel(before + repeated(text, 32) + "ret;"), one_buffer(32), no_values, chip).cycles() / 32;
+  };
+  const double alu = chip[timing::FactId::alu_latency], guard = chip[timing::FactId::guard_latency],
+               branch = chip[timing::FactId::branch];
+  const std::string compare = "setp.ne.u32 %p1, %r1, %r2; ", change = "@%p1 add.u32 %r1, %r1, 3;\n";
+  CHECK(cycles(compare + change) == doctest::Approx(alu + guard).epsilon(0.05));
+  CHECK(cycles(compare + "selp.b32 %r1, %r2, %r3, %p1;\n") == doctest::Approx(2 * alu).epsilon(0.05));
+  // Past so many additions, which is where the block ends.
+  const auto past = [&](int additions, const std::string& last = "") {
+    return cycles("{\n@%p0 bra PAST;\n" + repeated("add.u32 %r5, %r6, 1;\n", additions) + last + "PAST:\n}\n");
+  };
+  CHECK(past(6) == doctest::Approx(6).epsilon(0.1));
+  CHECK(past(7) == doctest::Approx(branch).epsilon(0.1));
+  CHECK(past(1, "membar.cta;\n") == doctest::Approx(branch).epsilon(0.1));
+  // An atomic operation that no lane has is branched past.
+  CHECK(cycles("@!%p0 atom.shared.add.u32 %r5, [word], 1;\n") == doctest::Approx(branch).epsilon(0.1));
+}
+
 TEST_CASE("a value that gets another name takes no time, a number that becomes a value takes a slot") {
   CHECK(around(repeated("mov.b32 %r1, %r10; mov.b32 %r2, %r1;\n", 100), 32)[0] < 5);
   CHECK(around(repeated("mov.b64 %rd1, {%r10, %r11}; mov.b64 {%r1, %r2}, %rd1;\n", 100), 32)[0] < 5);
