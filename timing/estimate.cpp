@@ -27,7 +27,7 @@ struct Deal {
   double sms() const { return groups * ctas; }
   double last_sms() const { return std::max(1.0, items - (rounds - 1) * groups) * ctas; }
   int ctas = 1;
-  double shared = 0;                   // tiles whose K is shared evenly
+  double shared = 0;                    // tiles whose K is shared evenly
   std::uint64_t parts = 1, places = 1;  // of such a tile at most, and where in K they begin
 };
 
@@ -102,6 +102,18 @@ Traffic traffic_of(const Tiling& t, const Deal& d, const Chip& chip) {
   return traffic;
 }
 
+// Of a GEMM of one round, the CTAs with the last rows of A wait for rows that the tensor does not have, the longer the
+// more SMs ask for such rows. Measured on an H200 with two to six rows of tiles.
+double late_by_last_rows(const Tiling& t, const Deal& d, const Chip& chip) {
+  constexpr double absent_row = 3.3, none_waits = 0.22, all_wait = 0.47;  // cycles, and parts of all SMs
+  const auto rows = std::uint64_t(t.rows), of_cta = rows / std::uint64_t(t.ctas), last = t.m % of_cta;
+  if (chip.core != TensorCore::wgmma || d.rounds > 1 || t.m < rows || last == 0) return 0;
+  const bool half_has_none = t.m % rows != 0 && t.m % rows < of_cta;  // of the last pairs
+  const double ask = d.sms() / pieces(t.m, rows) / (half_has_none ? t.ctas : 1) / chip[FactId::sms];
+  const double wait = std::clamp((ask - none_waits) / (all_wait - none_waits), 0.0, 1.0);
+  return absent_row * wait * double(of_cta - last);
+}
+
 struct Bound {
   double cycles = 0;
   std::string_view name{};
@@ -113,19 +125,20 @@ void raise(Bound& most, double cycles, std::string_view name) {
 // The cycles that a slot keeps each resource of an SM busy: the highest is the slot's interval.
 class Slot {
  public:
-  Slot(const Tiling& t, double sms, const Traffic& traffic, const Chip& chip) : t_(t), chip_(chip) {
+  /// `late`: cycles by which rows that are not there hold up the others of a slot, where CTAs have a tile each.
+  Slot(const Tiling& t, double sms, const Traffic& traffic, const Chip& chip, double late) : t_(t), chip_(chip) {
     const bool wgmma = chip.core == TensorCore::wgmma;
     tensor_ = wgmma ? multiply_by_wgmma() : multiply();
     after_ = wgmma ? chip[FactId::wgmma_drain] : mma().latency - mma().interval;
     raise(most_, tensor_ + (wgmma ? between_groups : 0), "tensor core");
     raise(most_, double(t.slot_rows) * chip[FactId::copy_row] + absent_rows() * absent_row, "copy engine");
     const Share share = share_of(chip, sms);
-    raise(most_, double(t.slot_bytes) * lines_of_row() / share.ingest_rate, "L2 to the SM");
+    raise(most_, double(t.slot_bytes) * lines_of_row() / share.ingest_rate + late, "L2 to the SM");
     const double from_hbm = std::min(1.0, traffic.from_hbm / traffic.loaded);
     const double loaded = traffic.loaded / traffic.slots;
     // What several CTAs read while it comes, they read one after the other: measured on an H200 alone.
     const double again = wgmma ? traffic.again / traffic.slots / share.ingest_rate : 0;
-    const double hbm = loaded * from_hbm / share.hbm_rate + again + absent_rows() * absent_row_held_up;
+    const double hbm = loaded * from_hbm / share.hbm_rate + again + late + absent_rows() * absent_row_held_up;
     if (wgmma) raise(most_, operand_reads() / chip[FactId::shared_rate], "shared memory port");
     // One thread issues the copies of a slot, and one its MMAs, each after a wait.
     raise(most_, 2 * chip[FactId::copy_slots] + load_trip, "instructions of the load role");
@@ -170,8 +183,8 @@ class Slot {
     const std::uint64_t row_bits = t_.k * std::uint64_t(t_.a_bits);
     return (row_bits % line_bits == 0 ? 1 : 2) * (row_bits % sector_bits == 0 ? 1 : 1.25);
   }
-  // Rows of A that a CTA copies for a slot although the tensor does not have them, where it has less than one tile's: of
-  // a box of which it has none, others are copied.
+  // Rows of A that a CTA copies for a slot although the tensor does not have them, where it has less than one tile's:
+  // of a box of which it has none, others are copied.
   double absent_rows() const {
     const auto rows = std::uint64_t(t_.rows), of_cta = rows / std::uint64_t(t_.ctas), last = t_.m % of_cta;
     if (chip_.core != TensorCore::wgmma || t_.m >= rows || last == 0) return 0;
@@ -262,9 +275,7 @@ class Epilogue {
     const double blocks = all_columns() / t_.store_columns * (t_.by_turns ? 2 : 1);
     return blocks * (chip_[FactId::fence_async] + 2 * chip_[FactId::bar_sync] + t_.store_columns * column_slots);
   }
-  double line_cycles() const {
-    return std::max(chip_[FactId::store_line], d_sms_ / chip_[FactId::store_lines_all]);
-  }
+  double line_cycles() const { return std::max(chip_[FactId::store_line], d_sms_ / chip_[FactId::store_lines_all]); }
   // Cycles in which a part's lines leave the SM.
   double part_lines() const { return double(t_.columns) / 4 * warps * 4 * line_cycles(); }
   double partial_sums() const {
@@ -290,8 +301,7 @@ class Epilogue {
                  read = levels > 1 ? group + std::ceil(splits / group) : splits;
     const double bytes = isa::tmem_lanes * double(t_.columns) * 4;
     const double in_turn = t_.columns / columns * (chip_[FactId::l2_latency] + sum_trip);
-    return levels * (chip_[FactId::fence_wide] + 2 * chip_[FactId::l2_latency]) +
-           read * (bytes / read_rate + in_turn);
+    return levels * (chip_[FactId::fence_wide] + 2 * chip_[FactId::l2_latency]) + read * (bytes / read_rate + in_turn);
   }
 
   const Tiling& t_;
@@ -304,9 +314,8 @@ class Epilogue {
 double set_up(const Tiling& t, const Chip& chip) {
   constexpr double instructions = 200;
   constexpr double end_of_pair = 1200;  // CTAs of wgmma end together, and start later: measured on an H200
-  const double pair = t.ctas > 1 ? 2 * chip[FactId::cluster_barrier] +
-                                       (chip.core == TensorCore::wgmma ? end_of_pair : 0)
-                                 : 0;
+  const double pair =
+      t.ctas > 1 ? 2 * chip[FactId::cluster_barrier] + (chip.core == TensorCore::wgmma ? end_of_pair : 0) : 0;
   return chip[FactId::tmem_alloc] + 2 * chip[FactId::fence_wide] + pair + instructions;
 }
 
@@ -325,12 +334,12 @@ double out_of_step(const Tiling& t, const Deal& d, const Traffic& traffic, const
   return std::max(0.0, bytes / chip[FactId::hbm_rate] * clock - cycles);
 }
 
-// What GEMMs that fill an H200 get of what its chip file says: HBM answers later, and of a wake-up and a fence a part is
-// hidden. The laws of this file were fitted to measured strategies with these; HBM gave 4.19 TB/s then.
+// What GEMMs that fill an H200 get of what its chip file says: HBM answers later, and of a wake-up and a fence a part
+// is hidden. The laws of this file were fitted to measured strategies with these; HBM gave 4.19 TB/s then.
 Chip as_gemms_see(Chip chip) {
   using enum FactId;
   constexpr std::pair<FactId, double> parts[] = {
-      {load_latency_hbm, 1.6}, {hbm_rate, 0.99}, {ingest_rate_own, 0.95}, {wake, 0.55}, {fence_async, 0.07}};
+      {load_latency_hbm, 1.64}, {hbm_rate, 0.99}, {ingest_rate_own, 0.95}, {wake, 0.84}, {fence_async, 0.07}};
   if (chip.core == TensorCore::wgmma)
     for (const auto& [id, part] : parts) chip.values[std::size_t(id)].value *= part;
   return chip;
@@ -346,7 +355,8 @@ Estimate estimate(const Tiling& t, const Chip& measured) {
   const Chip chip = as_gemms_see(measured);
   const Deal d = deal_of(t, chip);
   const Traffic traffic = traffic_of(t, d, chip);
-  const Slot slot(t, d.sms(), traffic, chip), last(t, d.last_sms(), traffic, chip);
+  const double late = late_by_last_rows(t, d, chip);
+  const Slot slot(t, d.sms(), traffic, chip, late), last(t, d.last_sms(), traffic, chip, late);
   const Epilogue epilogue(t, d, chip);
   const double store = epilogue.cycles(), first = set_up(t, chip) + slot.fill() + epilogue.parts(d);
   const bool persistent = t.most_ctas > 0 || t.launch_control;
@@ -354,8 +364,7 @@ Estimate estimate(const Tiling& t, const Chip& measured) {
   // With slots that follow one another so fast, on the average.
   const auto cycles_with = [&](double interval) {
     const double main = d.blocks * interval;
-    if (!persistent)
-      return d.rounds * (first + main + slot.after() + store) + (d.rounds - 1) * chip[FactId::cta_gap];
+    if (!persistent) return d.rounds * (first + main + slot.after() + store) + (d.rounds - 1) * chip[FactId::cta_gap];
     if (t.by_turns) {
       // Two tiles are under way, but the tensor core has one at a time.
       const double each = std::max(main, (main + slot.after() + store) / 2);

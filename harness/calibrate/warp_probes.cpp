@@ -31,25 +31,26 @@ void arithmetic(Session& s) {
   s.set(special_interval, divided(each, warps), "512 threads, four chains of ex2 each");
 }
 
-// A chain of addresses, each loaded under a guard that the address before it gives, and after a branch under that guard
-// past what ptxas leaves a branch past. Arithmetic in place of the load would be moved before the branches.
+// A chain of arithmetic under the guard that it computes, and after a branch under that guard. What is branched past
+// changes the value too: else ptxas would put the chain before the branches. There are more places than the nearest
+// buffer of code holds, and fewer than the next one does.
 void branches(Session& s) {
+  constexpr unsigned places = 24, apart = 40;  // instructions
   LoopKernel k;
-  k.copies = 64;
+  k.copies = places;
   k.shared_bytes = 64;
-  k.setup = "st.volatile.shared.u32 [%smem], %smem; mov.u32 %r1, %smem; mov.u32 %r2, 0;";
-  k.after = "st.volatile.shared.u32 [%smem+16], %r1;";
+  k.setup =
+      "mov.u32 %r2, 0; st.volatile.shared.u32 [%smem], %r2; ld.volatile.shared.u32 %r3, [%smem]; mov.u32 %r1, %smem;";
+  k.after = "st.volatile.shared.u32 [%smem], %r1;";
   const std::string compare = "setp.ne.u32 %p1, %r1, %r2; ";
-  k.body = compare + "@%p1 ld.volatile.shared.u32 %r1, [%r1];";
+  k.body = compare + "@%p1 xor.b32 %r1, %r1, %r3;";
   const Figure guarded = cycles_of(s.machine(), k, 4, 12);
-  s.set(guard_latency, {guarded.value - s[shared_latency], guarded.spread},
-        "a chain of addresses and setp.u32, less that of addresses alone");
-  k.body = compare +
-           "@%p1 bra PAST#; membar.gl; st.volatile.shared.u32 [%smem+16], %r1; membar.gl; "
-           "PAST#: ld.volatile.shared.u32 %r1, [%r1];";
+  s.set(guard_latency, {guarded.value - s[alu_latency], guarded.spread}, "a chain of setp.u32 and xor.b32 under it");
+  std::string past = "xor.b32 %r1, %r1, 1; membar.gl; ";
+  for (unsigned n = 0; n < apart; ++n) past += "st.volatile.shared.u32 [%smem], %r1; ";
+  k.body = compare + "@%p1 bra PAST#; " + past + "PAST#: xor.b32 %r1, %r1, %r3;";
   const Figure taken = cycles_of(s.machine(), k, 4, 12);
-  s.set(branch, {taken.value - guarded.value, taken.spread},
-        "the same with a branch before the load in place of a guard");
+  s.set(branch, {taken.value - guarded.value, taken.spread}, "the same with a branch past other code, to 24 places");
 }
 
 // mma.sync of bf16: a chain of it, and four warps a scheduler with four chains each.
