@@ -46,10 +46,11 @@ class Variations {
   std::vector<GemmStrategy> all_;
 };
 
-// The fields and their values. Few tiles, which share their K or have few columns of D, are walked in any order, and
-// their sums are not stored by rows of the epilogue's width. Parts of K are tried where they are given, and with wgmma,
-// for which measurements say what adding them costs; stream-K where it is given: measured, it gained 3 % at most. The
-// swizzle stays: a shorter span only takes more boxes. Slots come last, as many as fit.
+// The fields and their values. Few tiles, which share their K or have few columns of D, are walked column by column or
+// row by row, and their sums are not stored by rows of the epilogue's width. Row by row, CTAs that read the same rows
+// of A start together: HBM gives rows once then. Parts of K are tried where they are given, and with wgmma, for which
+// measurements say what adding them costs; stream-K where it is given: measured, it gained 3 % at most. The swizzle
+// stays: a shorter span only takes more boxes. Slots come last, as many as fit.
 Variations variations(const GemmProblem& p, isa::Target target, const Sizes& sizes) {
   Variations v(given_plan(p, sizes).strategy, sizes);
   if (!v.is_given("tile")) {
@@ -73,7 +74,9 @@ Variations variations(const GemmProblem& p, isa::Target target, const Sizes& siz
   // Sums in registers are one accumulator.
   if (!has_register_sums(target)) v.vary("accumulators", &GemmStrategy::accumulators, {1, 2, 4});
   v.vary("epilogue-width", &GemmStrategy::epilogue_width, {8, 16, 32, 64}, stores_rows);
-  v.vary("rows-together", &GemmStrategy::rows_together, {0, 4, 8, 16}, is_whole);
+  v.vary("rows-together", &GemmStrategy::rows_together, {0, 1, 4, 8, 16}, is_whole);
+  v.vary("rows-together", &GemmStrategy::rows_together, {0, 1},
+         [](const GemmStrategy& s) { return (s.swapped || s.splits > 1) && !s.stream_k; });
   v.vary("launch-control", &GemmStrategy::launch_control, {false, true});
   return v;
 }
@@ -103,8 +106,8 @@ bool is_legal(const GemmPlan& plan, isa::Target target) {
   if (has_register_sums(target)) {  // it has operands alone in its slots
     std::vector<SlotPart> slot(std::size_t(plan.problem.products), plan.b_tile.part());
     slot.push_back(plan.a_part.part());
-    const int most = slots_that_fit(target, plan.strategy.group, slot, int(plan.copied_bytes()), in_registers,
-                                    plan.strategy.pairs);
+    const int most =
+        slots_that_fit(target, plan.strategy.group, slot, int(plan.copied_bytes()), in_registers, plan.strategy.pairs);
     if (plan.strategy.stages > most) return false;
   }
   return check_on(target, plan.mma, plan.a_part, plan.b_tile, in_registers).ok();

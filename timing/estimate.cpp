@@ -57,8 +57,9 @@ Deal deal_of(const Tiling& t, const Chip& chip) {
 // The bytes of operands that HBM gives, and those that all CTAs load.
 struct Traffic {
   double from_hbm = 0, loaded = 0;
-  double again = 0;  // loaded, of what other CTAs read too while it comes from HBM
-  double slots = 1;  // that bring them, of all CTAs
+  double again = 0;   // loaded, of what other CTAs read too while it comes from HBM
+  double lesser = 0;  // of the operand of which there is less, what comes from L2 into all CTAs
+  double slots = 1;   // that bring them, of all CTAs
 };
 
 // Bytes of an operand.
@@ -88,7 +89,9 @@ Traffic traffic_of(const Tiling& t, const Deal& d, const Chip& chip) {
   const auto loaded = [&](double rows, double there) { return bytes * rows / rows_of_slot(t) * std::min(1.0, there); };
   Loaded of_a{a, loaded(double(t.rows) / t.pairs, double(t.m) / t.rows)};
   Loaded of_b{b, loaded(double(t.products) * t.columns, double(t.n) / t.columns)};
-  Traffic traffic{a + b, of_a.by_all + of_b.by_all, loaded_again(of_a, of_b), slots};
+  // Pairs side by side hand rows of A on, and the CTAs of a pair those of B: they come into each of them.
+  const double lesser = a < b ? of_a.by_all * t.pairs - a : of_b.by_all * t.ctas - b;
+  Traffic traffic{a + b, of_a.by_all + of_b.by_all, loaded_again(of_a, of_b), lesser, slots};
   if (a + b <= reach) return traffic;
   const double rows = pieces(t.m, std::uint64_t(t.rows)), columns = pieces(t.n, std::uint64_t(t.columns));
   const double band = t.rows_together ? std::min(rows, double(t.rows_together)) : rows;
@@ -100,6 +103,33 @@ Traffic traffic_of(const Tiling& t, const Deal& d, const Chip& chip) {
   traffic.from_hbm = std::min(of_a.from_hbm + of_b.from_hbm, std::max(a + b, traffic.loaded));
   traffic.again = loaded_again(of_a, of_b);
   return traffic;
+}
+
+// How CTAs start that read the same rows of an operand of which there is far more than of the other. It streams through
+// L2: rows that others have read before are mostly gone. Measured on an H200 with GEMMs of one round.
+struct Readers {
+  bool alone = false;     // each has rows of its own
+  bool together = false;  // they read what comes from HBM at the same time
+  double again = 0;       // of what HBM gives, the part that it gives again
+};
+Readers readers_of(const Tiling& t, const Deal& d, const Chip& chip) {
+  constexpr double far_more = 4, most_together = 8, near = 4, far = 28, all_far = 0.45, few_sms = 0.5, many_sms = 0.7;
+  constexpr double pairs = 0.12, pairs_in_narrow_bands = 0.2, narrow = 8;
+  const double rows = pieces(t.m, std::uint64_t(t.rows)), columns = pieces(t.n, std::uint64_t(t.columns * t.pairs));
+  const double band = t.rows_together ? std::min(rows, double(t.rows_together)) : rows;
+  const double a = double(t.m) * t.a_bits, b = double(t.n) * t.b_bits * t.products;
+  const bool more_a = a >= far_more * b, more_b = b >= far_more * a;
+  // From the first of them to the last one, in clusters.
+  const double apart = more_a ? band * (columns - 1) : rows > band ? columns * band : rows - 1;
+  Readers readers;
+  readers.alone = apart == 0;
+  if (chip.core != TensorCore::wgmma || d.rounds > 1 || (!more_a && !more_b)) return readers;
+  readers.together = more_a && t.ctas == 1 && !readers.alone && apart <= most_together;
+  if (readers.alone || readers.together) return readers;
+  const double busy = std::clamp((d.sms() / chip[FactId::sms] - few_sms) / (many_sms - few_sms), 0.0, 1.0);
+  const double of_pairs = !more_a ? 0 : band < std::min(rows, narrow) ? pairs_in_narrow_bands : pairs;
+  readers.again = busy * (t.ctas > 1 ? of_pairs : all_far * std::min(1.0, (apart - near) / (far - near)));
+  return readers;
 }
 
 // Of a GEMM of one round, the CTAs with the last rows of A wait for rows that the tensor does not have, the longer the
@@ -114,6 +144,19 @@ double late_by_last_rows(const Tiling& t, const Deal& d, const Chip& chip) {
   return absent_row * wait * double(of_cta - last);
 }
 
+// The same for CTAs with the last rows of B, which need not be many: those of one column of tiles, of a quarter of the
+// SMs at least. Measured with two and three columns, 80 CTAs to 128.
+double late_by_last_columns(const Tiling& t, const Deal& d, const Chip& chip) {
+  constexpr double absent_row = 8, of_pair = 0.3, hidden_rows = 20;  // cycles
+  constexpr double few_sms = 0.6, many_sms = 0.97, few_ask = 0.1, many_ask = 0.24;
+  const std::uint64_t columns = std::uint64_t(t.columns), last = t.n % columns;
+  if (chip.core != TensorCore::wgmma || d.rounds > 1 || t.n < columns || last == 0) return 0;
+  const double sms = d.sms() / chip[FactId::sms], ask = sms / pieces(t.n, columns);
+  const double wait = std::clamp((sms - few_sms) / (many_sms - few_sms), 0.0, 1.0) *
+                      std::clamp((ask - few_ask) / (many_ask - few_ask), 0.0, 1.0);
+  return absent_row * wait * std::max(0.0, double(columns - last) - hidden_rows) * (t.ctas > 1 ? of_pair : 1);
+}
+
 struct Bound {
   double cycles = 0;
   std::string_view name{};
@@ -126,7 +169,8 @@ void raise(Bound& most, double cycles, std::string_view name) {
 class Slot {
  public:
   /// `late`: cycles by which rows that are not there hold up the others of a slot, where CTAs have a tile each.
-  Slot(const Tiling& t, double sms, const Traffic& traffic, const Chip& chip, double late) : t_(t), chip_(chip) {
+  Slot(const Tiling& t, double sms, const Traffic& traffic, const Chip& chip, double late, const Readers& readers)
+      : t_(t), chip_(chip) {
     const bool wgmma = chip.core == TensorCore::wgmma;
     tensor_ = wgmma ? multiply_by_wgmma() : multiply();
     after_ = wgmma ? chip[FactId::wgmma_drain] : mma().latency - mma().interval;
@@ -136,9 +180,16 @@ class Slot {
     raise(most_, double(t.slot_bytes) * lines_of_row() / share.ingest_rate + late, "L2 to the SM");
     const double from_hbm = std::min(1.0, traffic.from_hbm / traffic.loaded);
     const double loaded = traffic.loaded / traffic.slots;
-    // What several CTAs read while it comes, they read one after the other: measured on an H200 alone.
-    const double again = wgmma ? traffic.again / traffic.slots / share.ingest_rate : 0;
-    const double hbm = loaded * from_hbm / share.hbm_rate + again + late + absent_rows() * absent_row_held_up;
+    // What several CTAs read while it comes, they read one after the other, but for those that read it together; and
+    // what L2 holds for all, after it. Where nearly all SMs have rows of their own, a half of that shows. Measured on
+    // an H200 alone.
+    constexpr double most_sms = 0.73, all_sms = 0.97, hidden = 0.5;
+    const double most = std::clamp((sms / chip[FactId::sms] - most_sms) / (all_sms - most_sms), 0.0, 1.0);
+    const double again = readers.together ? 0 : traffic.again / share.ingest_rate;
+    const double held = traffic.lesser / chip[FactId::ingest_rate] * (1 - (readers.alone ? hidden * most : 0));
+    const double after_it = wgmma ? std::max(again, held) / traffic.slots : 0;
+    const double hbm = loaded * from_hbm / share.hbm_rate * (1 + readers.again) + after_it + late +
+                       absent_rows() * absent_row_held_up + absent_columns(sms) * absent_column_held_up;
     if (wgmma) raise(most_, operand_reads() / chip[FactId::shared_rate], "shared memory port");
     // One thread issues the copies of a slot, and one its MMAs, each after a wait.
     raise(most_, 2 * chip[FactId::copy_slots] + load_trip, "instructions of the load role");
@@ -172,8 +223,8 @@ class Slot {
   static constexpr double load_trip = 110, mma_trip = 50, mma_operands = 16;
   static constexpr double between_groups = 30;  // of wgmma: from the last one of a slot to the first one of the next
   // A row of a box beyond the tensor's end keeps the copy engine of an SM busy, and holds up what comes from HBM.
-  // Measured on an H200; rows of B that are not there cost nothing that shows.
-  static constexpr double absent_row = 8, absent_row_held_up = 3;
+  // Measured on an H200; rows of B keep no engine busy that shows.
+  static constexpr double absent_row = 8, absent_row_held_up = 3, absent_column_held_up = 4.2;
 
   // What L2 gives for a row of a box, whose 128 bytes lie in two lines where the tensor's rows do not all begin with
   // one, and in five sectors of 32 bytes where they do not begin with one of those: measured on an H200 alone.
@@ -188,9 +239,19 @@ class Slot {
   double absent_rows() const {
     const auto rows = std::uint64_t(t_.rows), of_cta = rows / std::uint64_t(t_.ctas), last = t_.m % of_cta;
     if (chip_.core != TensorCore::wgmma || t_.m >= rows || last == 0) return 0;
-    const double boxes = double(t_.slot_rows) * t_.ctas / rows_of_slot(t_);  // along K
-    return boxes * double(of_cta - last) / t_.pairs;
+    return boxes() * double(of_cta - last) / t_.pairs;
   }
+
+  // Rows of B likewise, where all tiles are wider than the tensor, if half of the SMs ask for them.
+  double absent_columns(double sms) const {
+    constexpr double few_sms = 0.46, many_sms = 0.56, of_pair = 0.75;
+    const std::uint64_t columns = std::uint64_t(t_.columns);
+    if (chip_.core != TensorCore::wgmma || t_.n >= columns) return 0;
+    const double wait = std::clamp((sms / chip_[FactId::sms] - few_sms) / (many_sms - few_sms), 0.0, 1.0);
+    return wait * boxes() * double(columns - t_.n) * t_.products * (t_.ctas > 1 ? of_pair : 1);
+  }
+  // That a CTA copies for a slot, along K.
+  double boxes() const { return double(t_.slot_rows) * t_.ctas / rows_of_slot(t_); }
 
   MmaTime mma() const { return mma_time(chip_, t_.kind, false, t_.ctas, t_.rows, t_.columns); }
   double multiply() const {
@@ -310,6 +371,15 @@ class Epilogue {
   double d_sms_;  // that have work
 };
 
+// How much longer slots of parts of K take on an H200. CTAs that all add wait for the slowest of them. Where B has most
+// of the bytes, 250 strategies took 6 % longer than those with swapped operands, which is not explained.
+double slower_parts(const Tiling& t, const Chip& chip) {
+  constexpr double all_wait = 1.08, much_of_b = 4, of_b = 1.06;
+  if (t.splits == 1 || chip.core != TensorCore::wgmma) return 1;
+  const bool has_much_of_b = double(t.n) * t.b_bits >= much_of_b * double(t.m) * t.a_bits;
+  return (t.all_add ? all_wait : 1) * (has_much_of_b ? of_b : 1);
+}
+
 // Barriers, mbarriers and tensor memory, before the first copy.
 double set_up(const Tiling& t, const Chip& chip) {
   constexpr double instructions = 200;
@@ -355,15 +425,16 @@ Estimate estimate(const Tiling& t, const Chip& measured) {
   const Chip chip = as_gemms_see(measured);
   const Deal d = deal_of(t, chip);
   const Traffic traffic = traffic_of(t, d, chip);
-  const double late = late_by_last_rows(t, d, chip);
-  const Slot slot(t, d.sms(), traffic, chip, late), last(t, d.last_sms(), traffic, chip, late);
+  const double late = late_by_last_rows(t, d, chip) + late_by_last_columns(t, d, chip);
+  const Readers readers = readers_of(t, d, chip);
+  const Slot slot(t, d.sms(), traffic, chip, late, readers), last(t, d.last_sms(), traffic, chip, late, readers);
   const Epilogue epilogue(t, d, chip);
   const double store = epilogue.cycles(), first = set_up(t, chip) + slot.fill() + epilogue.parts(d);
   const bool persistent = t.most_ctas > 0 || t.launch_control;
   Estimate e;
   // With slots that follow one another so fast, on the average.
   const auto cycles_with = [&](double interval) {
-    const double main = d.blocks * interval;
+    const double main = d.blocks * interval * slower_parts(t, chip);
     if (!persistent) return d.rounds * (first + main + slot.after() + store) + (d.rounds - 1) * chip[FactId::cta_gap];
     if (t.by_turns) {
       // Two tiles are under way, but the tensor core has one at a time.

@@ -50,7 +50,7 @@ TEST_CASE("candidates are all combinations that the rules allow, with as many sl
       bool swapped, tma_store;
     };
     GemmStrategy s = p->strategies.front();
-    const std::vector<int> widths{8, 16, 32, 64}, orders{0, 4, 8, 16}, any{0};
+    const std::vector<int> widths{8, 16, 32, 64}, orders{0, 1, 4, 8, 16}, by_columns_or_rows{0, 1}, any{0};
     for (const Mode& mode : {Mode{false, false}, Mode{false, true}, Mode{true, false}})
       for (const dsl::CtaGroup group : {dsl::cta_group_1, dsl::cta_group_2})
         for (int columns = 32; columns <= 256; columns += 32)
@@ -67,7 +67,7 @@ TEST_CASE("candidates are all combinations that the rules allow, with as many sl
                 }
                 if (most == 0) continue;
                 s.stages = most;
-                for (const int together : !mode.swapped ? orders : any)
+                for (const int together : !mode.swapped ? orders : by_columns_or_rows)
                   for (const bool handed_out : {false, true}) {
                     s.rows_together = together, s.launch_control = handed_out;
                     legal.insert(dsl::text(described(*p, {*p, s})));
@@ -242,8 +242,8 @@ TEST_CASE("parts of K that are given are tried where K has as many blocks") {
 TEST_CASE("on sm_90a parts of K are tried where all of them run at once, as many as K has blocks") {
   const auto parts_at = [](std::uint64_t m, std::uint64_t k, isa::Target target) {
     std::set<std::uint64_t> found;
-    for (const dsl::Candidate& c :
-         candidates(problems::gemm_f16, target, {{"m", m}, {"n", 512}, {"k", k}, {"ctas", 132}, {"tile", {128, 64, 64}}}))
+    for (const dsl::Candidate& c : candidates(problems::gemm_f16, target,
+                                              {{"m", m}, {"n", 512}, {"k", k}, {"ctas", 132}, {"tile", {128, 64, 64}}}))
       found.insert(c.tiling.splits);
     return found;
   };
