@@ -46,12 +46,12 @@ class Variations {
   std::vector<GemmStrategy> all_;
 };
 
-// The fields and their values. Few tiles, which share their K or have few columns of D, are walked column by column or
-// row by row, and their sums are not stored by rows of the epilogue's width. Row by row, CTAs that read the same rows
-// of A start together: HBM gives rows once then. Of many rounds that is the slowest order, so it is the last one that
-// is tried. Parts of K are tried where they are given, and with wgmma, for which measurements say what adding them
-// costs; stream-K where it is given: measured, it gained 3 % at most. The swizzle stays: a shorter span only takes more
-// boxes. Slots come last, as many as fit.
+// The fields and their values. Few tiles, which share their K or have few columns of D, are walked row by row or column
+// by column, and their sums are not stored by rows of the epilogue's width. Row by row, CTAs that read the same rows of
+// A start together: HBM gives rows once then. Where the estimate knows no difference the first order stands, which is
+// the one that measurements on an H200 had as the fastest or close to it. Parts of K are tried where they are given,
+// and with wgmma, for which measurements say what adding them costs; stream-K where it is given: measured, it gained 3
+// % at most. The swizzle stays: a shorter span only takes more boxes. Slots come last, as many as fit.
 Variations variations(const GemmProblem& p, isa::Target target, const Sizes& sizes) {
   Variations v(given_plan(p, sizes).strategy, sizes);
   if (!v.is_given("tile")) {
@@ -75,8 +75,8 @@ Variations variations(const GemmProblem& p, isa::Target target, const Sizes& siz
   // Sums in registers are one accumulator.
   if (!has_register_sums(target)) v.vary("accumulators", &GemmStrategy::accumulators, {1, 2, 4});
   v.vary("epilogue-width", &GemmStrategy::epilogue_width, {8, 16, 32, 64}, stores_rows);
-  v.vary("rows-together", &GemmStrategy::rows_together, {0, 4, 8, 16, 1}, is_whole);
-  v.vary("rows-together", &GemmStrategy::rows_together, {0, 1},
+  v.vary("rows-together", &GemmStrategy::rows_together, {8, 0, 4, 16, 1}, is_whole);
+  v.vary("rows-together", &GemmStrategy::rows_together, {1, 0},
          [](const GemmStrategy& s) { return (s.swapped || s.splits > 1) && !s.stream_k; });
   v.vary("launch-control", &GemmStrategy::launch_control, {false, true});
   return v;

@@ -113,7 +113,7 @@ struct Readers {
   double again = 0;       // of what HBM gives, the part that it gives again
 };
 Readers readers_of(const Tiling& t, const Deal& d, const Chip& chip) {
-  constexpr double far_more = 4, most_together = 8, near = 4, far = 28, all_far = 0.45, few_sms = 0.5, many_sms = 0.7;
+  constexpr double far_more = 4, most_together = 6, near = 4, far = 28, all_far = 0.45, few_sms = 0.5, many_sms = 0.7;
   constexpr double pairs = 0.12, pairs_in_narrow_bands = 0.2, narrow = 8;
   const double rows = pieces(t.m, std::uint64_t(t.rows)), columns = pieces(t.n, std::uint64_t(t.columns * t.pairs));
   const double band = t.rows_together ? std::min(rows, double(t.rows_together)) : rows;
