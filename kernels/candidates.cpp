@@ -95,6 +95,12 @@ bool is_one_wave(const launch::Tiling& t) {
   return tiles * t.splits * std::uint64_t(t.ctas) <= t.most_ctas;
 }
 
+// Whether bands of rows of tiles are another order than column by column.
+bool has_bands(const launch::Tiling& t) {
+  const std::uint64_t columns = std::uint64_t(t.columns) * std::uint64_t(t.pairs);
+  return pieces(t.m, std::uint64_t(t.rows)) > std::uint64_t(t.rows_together) && pieces(t.n, columns) > 1;
+}
+
 std::uint64_t box_rows(const TileShape& tile) { return std::uint64_t(tile.blocks()) * std::uint64_t(tile.outer()); }
 
 }  // namespace
@@ -153,6 +159,7 @@ std::vector<Candidate> candidates(const GemmProblem& problem, isa::Target target
     const bool has_parts = std::uint64_t(s.splits) <= pieces(sizes.at("k"), std::uint64_t(plan.k));
     if (!has_parts || !is_legal(plan, target)) return;
     const launch::Tiling t = tiling(plan, sizes);
+    if (s.rows_together != 0 && !tried.is_given("rows-together") && !has_bands(t)) return;
     if (s.splits == 1 || tried.is_given("splits") || is_one_wave(t)) legal.push_back({described(p, plan), t});
   };
   // Narrower blocks of D are tried where they leave room for one more slot.

@@ -67,8 +67,11 @@ TEST_CASE("candidates are all combinations that the rules allow, with as many sl
                 }
                 if (most == 0) continue;
                 s.stages = most;
+                const int rows = (mode.swapped ? 520 : 300) / (group == dsl::cta_group_2 ? 256 : 128) + 1;
+                const bool has_columns = (mode.swapped ? 300 : 520) > columns;
                 for (const int together : !mode.swapped ? orders : by_columns_or_rows)
                   for (const bool handed_out : {false, true}) {
+                    if (together != 0 && (!has_columns || together >= rows)) continue;  // column by column
                     s.rows_together = together, s.launch_control = handed_out;
                     legal.insert(dsl::text(described(*p, {*p, s})));
                   }
