@@ -177,7 +177,7 @@ std::span<const Entry> kernel_table() {
       Entry{"gemm_masked_wgmma", "the same on sm_90a by the kernel of gemm_grouped_wgmma: tile 128x256x64", hopper,
             kernels::masked_wgmma_options(), kernels::gemm_masked_wgmma, kernels::gemm_masked_wgmma_problem},
       Entry{"gemm_problems", "D[g] = A[g] * B[g]^T, bf16, each group with an m, n and k of its own: tile 128x256x64",
-            tcgen05_targets, kernels::problems_options(), kernels::gemm_problems, kernels::gemm_problems_problem},
+            wgmma_targets, kernels::problems_options(), kernels::gemm_problems, kernels::gemm_problems_problem},
       Entry{"gemm_bf16_norm", "D = A * B^T / sqrt(mean square of A's row + 1e-5): bf16 operands, tile 128x256x64",
             wgmma_targets, kernels::persistent_options(), kernels::gemm_bf16_norm, kernels::gemm_bf16_norm_problem},
       Entry{"gemv_nvf4", "D = A * b of a batch in f16: e2m1, a ue4m3 scale for 16 of them, without the tensor core",
