@@ -50,8 +50,8 @@ class Variations {
 // by column, and their sums are not stored by rows of the epilogue's width. Row by row, CTAs that read the same rows of
 // A start together: HBM gives rows once then. Where the estimate knows no difference the first order stands, which is
 // the one that measurements on an H200 had as the fastest or close to it. Parts of K are tried where they are given,
-// and with wgmma, for which measurements say what adding them costs; stream-K where it is given: measured, it gained 3
-// % at most. The swizzle stays: a shorter span only takes more boxes. Slots come last, as many as fit.
+// and with wgmma, for which measurements say what adding them costs; stream-K where it is given: measured, it gained
+// 3 % at most. The swizzle stays: a shorter span only takes more boxes. Slots come last, as many as fit.
 Variations variations(const GemmProblem& p, isa::Target target, const Sizes& sizes) {
   Variations v(given_plan(p, sizes).strategy, sizes);
   if (!v.is_given("tile")) {

@@ -17,6 +17,24 @@ constexpr double clock_scale = 1e9;
 
 double pieces(std::uint64_t extent, std::uint64_t size) { return double((extent + size - 1) / size); }
 
+// From none at `none` evenly to all at `all`.
+double part_between(double x, double none, double all) { return std::clamp((x - none) / (all - none), 0.0, 1.0); }
+
+// Whether there is far more of an operand than of the other.
+struct FarMore {
+  bool of_a = false, of_b = false;
+};
+FarMore far_more(const Tiling& t) {
+  constexpr double times = 4;
+  const double a = double(t.m) * t.a_bits, b = double(t.n) * t.b_bits * t.products;
+  return {a >= times * b, b >= times * a};
+}
+
+// Rows of tiles that are walked together, of so many.
+double band_of(const Tiling& t, double rows) {
+  return t.rows_together ? std::min(rows, double(t.rows_together)) : rows;
+}
+
 // How tiles become work of CTAs.
 struct Deal {
   double items = 0;   // tiles, each as often as its K is split; of several pairs those that stand side by side
@@ -94,7 +112,7 @@ Traffic traffic_of(const Tiling& t, const Deal& d, const Chip& chip) {
   Traffic traffic{a + b, of_a.by_all + of_b.by_all, loaded_again(of_a, of_b), lesser, slots};
   if (a + b <= reach) return traffic;
   const double rows = pieces(t.m, std::uint64_t(t.rows)), columns = pieces(t.n, std::uint64_t(t.columns));
-  const double band = t.rows_together ? std::min(rows, double(t.rows_together)) : rows;
+  const double band = band_of(t, rows);
   const double at_once = std::ceil(d.groups * t.pairs / band);  // columns
   const double band_bytes = a * band / rows;
   const double a_times = band_bytes <= held * reach ? 1 : std::ceil(columns / at_once);
@@ -113,21 +131,20 @@ struct Readers {
   double again = 0;       // of what HBM gives, the part that it gives again
 };
 Readers readers_of(const Tiling& t, const Deal& d, const Chip& chip) {
-  constexpr double far_more = 4, most_together = 6, near = 4, far = 28, all_far = 0.45, few_sms = 0.5, many_sms = 0.7;
+  constexpr double most_together = 6, near = 4, far = 28, all_far = 0.45, few_sms = 0.5, many_sms = 0.7;
   constexpr double pairs = 0.12, pairs_in_narrow_bands = 0.2, narrow = 8;
   const double rows = pieces(t.m, std::uint64_t(t.rows)), columns = pieces(t.n, std::uint64_t(t.columns * t.pairs));
-  const double band = t.rows_together ? std::min(rows, double(t.rows_together)) : rows;
-  const double a = double(t.m) * t.a_bits, b = double(t.n) * t.b_bits * t.products;
-  const bool more_a = a >= far_more * b, more_b = b >= far_more * a;
+  const double band = band_of(t, rows);
+  const FarMore more = far_more(t);
   // From the first of them to the last one, in clusters.
-  const double apart = more_a ? band * (columns - 1) : rows > band ? columns * band : rows - 1;
+  const double apart = more.of_a ? band * (columns - 1) : rows > band ? columns * band : rows - 1;
   Readers readers;
   readers.alone = apart == 0;
-  if (chip.core != TensorCore::wgmma || d.rounds > 1 || (!more_a && !more_b)) return readers;
-  readers.together = more_a && t.ctas == 1 && !readers.alone && apart <= most_together;
+  if (chip.core != TensorCore::wgmma || d.rounds > 1 || (!more.of_a && !more.of_b)) return readers;
+  readers.together = more.of_a && t.ctas == 1 && !readers.alone && apart <= most_together;
   if (readers.alone || readers.together) return readers;
-  const double busy = std::clamp((d.sms() / chip[FactId::sms] - few_sms) / (many_sms - few_sms), 0.0, 1.0);
-  const double of_pairs = !more_a ? 0 : band < std::min(rows, narrow) ? pairs_in_narrow_bands : pairs;
+  const double busy = part_between(d.sms() / chip[FactId::sms], few_sms, many_sms);
+  const double of_pairs = !more.of_a ? 0 : band < std::min(rows, narrow) ? pairs_in_narrow_bands : pairs;
   readers.again = busy * (t.ctas > 1 ? of_pairs : all_far * std::min(1.0, (apart - near) / (far - near)));
   return readers;
 }
@@ -140,20 +157,19 @@ double late_by_last_rows(const Tiling& t, const Deal& d, const Chip& chip) {
   if (chip.core != TensorCore::wgmma || d.rounds > 1 || t.m < rows || last == 0) return 0;
   const bool half_has_none = t.m % rows != 0 && t.m % rows < of_cta;  // of the last pairs
   const double ask = d.sms() / pieces(t.m, rows) / (half_has_none ? t.ctas : 1) / chip[FactId::sms];
-  const double wait = std::clamp((ask - none_waits) / (all_wait - none_waits), 0.0, 1.0);
+  const double wait = part_between(ask, none_waits, all_wait);
   return absent_row * wait * double(of_cta - last);
 }
 
-// The same for CTAs with the last rows of B, which need not be many: those of one column of tiles, of a quarter of the
-// SMs at least. Measured with two and three columns, 80 CTAs to 128.
+// The same for CTAs with the last rows of B, a column of tiles: the longer the more SMs are at work, if a tenth to a
+// quarter of all ask for such rows. Measured with two and three columns, 80 CTAs to 128.
 double late_by_last_columns(const Tiling& t, const Deal& d, const Chip& chip) {
   constexpr double absent_row = 8, of_pair = 0.3, hidden_rows = 20;  // cycles
   constexpr double few_sms = 0.6, many_sms = 0.97, few_ask = 0.1, many_ask = 0.24;
   const std::uint64_t columns = std::uint64_t(t.columns), last = t.n % columns;
   if (chip.core != TensorCore::wgmma || d.rounds > 1 || t.n < columns || last == 0) return 0;
   const double sms = d.sms() / chip[FactId::sms], ask = sms / pieces(t.n, columns);
-  const double wait = std::clamp((sms - few_sms) / (many_sms - few_sms), 0.0, 1.0) *
-                      std::clamp((ask - few_ask) / (many_ask - few_ask), 0.0, 1.0);
+  const double wait = part_between(sms, few_sms, many_sms) * part_between(ask, few_ask, many_ask);
   return absent_row * wait * std::max(0.0, double(columns - last) - hidden_rows) * (t.ctas > 1 ? of_pair : 1);
 }
 
@@ -184,7 +200,7 @@ class Slot {
     // what L2 holds for all, after it. Where nearly all SMs have rows of their own, a half of that shows. Measured on
     // an H200 alone.
     constexpr double most_sms = 0.73, all_sms = 0.97, hidden = 0.5;
-    const double most = std::clamp((sms / chip[FactId::sms] - most_sms) / (all_sms - most_sms), 0.0, 1.0);
+    const double most = part_between(sms / chip[FactId::sms], most_sms, all_sms);
     const double again = readers.together ? 0 : traffic.again / share.ingest_rate;
     const double held = traffic.lesser / chip[FactId::ingest_rate] * (1 - (readers.alone ? hidden * most : 0));
     const double after_it = wgmma ? std::max(again, held) / traffic.slots : 0;
@@ -247,7 +263,7 @@ class Slot {
     constexpr double few_sms = 0.46, many_sms = 0.56, of_pair = 0.75;
     const std::uint64_t columns = std::uint64_t(t_.columns);
     if (chip_.core != TensorCore::wgmma || t_.n >= columns) return 0;
-    const double wait = std::clamp((sms / chip_[FactId::sms] - few_sms) / (many_sms - few_sms), 0.0, 1.0);
+    const double wait = part_between(sms / chip_[FactId::sms], few_sms, many_sms);
     return wait * boxes() * double(columns - t_.n) * t_.products * (t_.ctas > 1 ? of_pair : 1);
   }
   // That a CTA copies for a slot, along K.
@@ -374,10 +390,9 @@ class Epilogue {
 // How much longer slots of parts of K take on an H200. CTAs that all add wait for the slowest of them. Where B has most
 // of the bytes, 250 strategies took 6 % longer than those with swapped operands, which is not explained.
 double slower_parts(const Tiling& t, const Chip& chip) {
-  constexpr double all_wait = 1.08, much_of_b = 4, of_b = 1.06;
+  constexpr double all_wait = 1.08, of_b = 1.06;
   if (t.splits == 1 || chip.core != TensorCore::wgmma) return 1;
-  const bool has_much_of_b = double(t.n) * t.b_bits >= much_of_b * double(t.m) * t.a_bits;
-  return (t.all_add ? all_wait : 1) * (has_much_of_b ? of_b : 1);
+  return (t.all_add ? all_wait : 1) * (far_more(t).of_b ? of_b : 1);
 }
 
 // Barriers, mbarriers and tensor memory, before the first copy.
@@ -430,11 +445,12 @@ Estimate estimate(const Tiling& t, const Chip& measured) {
   const Slot slot(t, d.sms(), traffic, chip, late, readers), last(t, d.last_sms(), traffic, chip, late, readers);
   const Epilogue epilogue(t, d, chip);
   const double store = epilogue.cycles(), first = set_up(t, chip) + slot.fill() + epilogue.parts(d);
+  const double slower = slower_parts(t, chip);
   const bool persistent = t.most_ctas > 0 || t.launch_control;
   Estimate e;
   // With slots that follow one another so fast, on the average.
   const auto cycles_with = [&](double interval) {
-    const double main = d.blocks * interval * slower_parts(t, chip);
+    const double main = d.blocks * interval * slower;
     if (!persistent) return d.rounds * (first + main + slot.after() + store) + (d.rounds - 1) * chip[FactId::cta_gap];
     if (t.by_turns) {
       // Two tiles are under way, but the tensor core has one at a time.
