@@ -143,7 +143,7 @@ launch::Tiling tiling(const GemmPlan& plan, const Sizes& sizes) {
   t.rows_together = s.rows_together;
   t.launch_control = s.launch_control;
   t.splits = std::uint64_t(s.splits), t.all_add = s.all_add, t.stream_k = s.stream_k;
-  t.stores_by_copy = s.tma_store;
+  t.stores_by_copy = s.tma_store, t.stores_columns = s.swapped;
   t.multipliers_store = s.multipliers_store(), t.by_turns = s.storers == Storers::by_turns;
   t.store_columns = s.tma_store ? GemmPlan::copied_columns : plan.width();
   if (s.multipliers_store()) t.store_columns = plan.multiplier_columns();

@@ -32,6 +32,7 @@ struct Tiling {
   int store_columns = 8;           // that the epilogue stores at a time
   bool stores_by_copy = false;     // out of shared memory, by TMA
   bool multipliers_store = false;  // wgmma: two warpgroups, out of their registers
+  bool stores_columns = false;     // of D: lanes that follow one another have elements that do, too
   bool by_turns = false;           // each of them has tiles of its own: one stores while the other multiplies
 
   int cluster() const { return ctas * pairs; }  // CTAs

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -81,6 +82,8 @@ struct WgmmaTimes {
   std::string source{};
 };
 
+struct Correction;
+
 struct Chip {
   std::string name{}, title{};
   TensorCore core = TensorCore::tcgen05;
@@ -89,6 +92,7 @@ struct Chip {
   std::vector<MmaTimes> mma{};
   WgmmaTimes wgmma{};
   std::vector<Observation> observed{};
+  std::shared_ptr<const Correction> gemms{};  // of what `estimate` says of GEMMs, where such chips were measured
 
   double operator[](FactId id) const { return values[std::size_t(id)].value; }
   const Fact& fact(FactId id) const { return values[std::size_t(id)]; }

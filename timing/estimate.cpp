@@ -13,8 +13,6 @@ namespace {
 
 using launch::Tiling;
 
-constexpr double clock_scale = 1e9;
-
 double pieces(std::uint64_t extent, std::uint64_t size) { return double((extent + size - 1) / size); }
 
 // From none at `none` evenly to all at `all`.
@@ -191,9 +189,11 @@ class Slot {
     tensor_ = wgmma ? multiply_by_wgmma() : multiply();
     after_ = wgmma ? chip[FactId::wgmma_drain] : mma().latency - mma().interval;
     raise(most_, tensor_ + (wgmma ? between_groups : 0), "tensor core");
-    raise(most_, double(t.slot_rows) * chip[FactId::copy_row] + absent_rows() * absent_row, "copy engine");
+    copies_ = double(t.slot_rows) * chip[FactId::copy_row] + absent_rows() * absent_row;
+    raise(most_, copies_, "copy engine");
     const Share share = share_of(chip, sms);
-    raise(most_, double(t.slot_bytes) * lines_of_row() / share.ingest_rate + late, "L2 to the SM");
+    l2_ = double(t.slot_bytes) * lines_of_row() / share.ingest_rate + late;
+    raise(most_, l2_, "L2 to the SM");
     const double from_hbm = std::min(1.0, traffic.from_hbm / traffic.loaded);
     const double loaded = traffic.loaded / traffic.slots;
     // What several CTAs read while it comes, they read one after the other, but for those that read it together; and
@@ -204,8 +204,8 @@ class Slot {
     const double again = readers.together ? 0 : traffic.again / share.ingest_rate;
     const double held = traffic.lesser / chip[FactId::ingest_rate] * (1 - (readers.alone ? hidden * most : 0));
     const double after_it = wgmma ? std::max(again, held) / traffic.slots : 0;
-    const double hbm = loaded * from_hbm / share.hbm_rate * (1 + readers.again) + after_it + late +
-                       absent_rows() * absent_row_held_up + absent_columns(sms) * absent_column_held_up;
+    hbm_ = loaded * from_hbm / share.hbm_rate * (1 + readers.again) + after_it + late +
+           absent_rows() * absent_row_held_up + absent_columns(sms) * absent_column_held_up;
     if (wgmma) raise(most_, operand_reads() / chip[FactId::shared_rate], "shared memory port");
     // One thread issues the copies of a slot, and one its MMAs, each after a wait.
     raise(most_, 2 * chip[FactId::copy_slots] + load_trip, "instructions of the load role");
@@ -215,17 +215,23 @@ class Slot {
     arrival_ = double(t.slot_bytes) / share.ingest_rate;
     // HBM answers later the more of what it can give is asked of it: measured on an H200 alone.
     constexpr double most_later = 0.8;
-    const double queue = wgmma ? most_later * std::min(1.0, hbm / std::max(hbm, most_.cycles)) : 0;
+    const double queue = wgmma ? most_later * std::min(1.0, hbm_ / std::max(hbm_, most_.cycles)) : 0;
     const double latency = chip[FactId::load_latency_hbm] * (1 + queue);
-    const double trip = latency + arrival_ + tensor_ + after_ + 2 * chip[FactId::wake];
-    raise(most_, trip / t.stages, "latency of copies");
+    trip_ = (latency + arrival_ + tensor_ + after_ + 2 * chip[FactId::wake]) / t.stages;
+    raise(most_, trip_, "latency of copies");
     besides_hbm_ = std::max(most_.cycles, double(t.slot_bytes) / share.own_rate);
-    raise(most_, hbm, "HBM");
+    raise(most_, hbm_, "HBM");
   }
 
   double interval() const { return most_.cycles; }
   double besides_hbm() const { return besides_hbm_; }
   double tensor() const { return tensor_; }
+  void describe(Traits& x) const {
+    x[Trait::slot] = interval();
+    x[Trait::slot_tensor] = tensor_ / interval(), x[Trait::slot_l2] = l2_ / interval();
+    x[Trait::slot_hbm] = hbm_ / interval(), x[Trait::slot_trip] = trip_ / interval();
+    x[Trait::slot_copies] = copies_ / interval();
+  }
   std::string_view binds() const { return most_.name; }
   /// From the first copy's issue to the first MMA: L2 is cold.
   double fill() const {
@@ -285,7 +291,8 @@ class Slot {
   const Tiling& t_;
   const Chip& chip_;
   Bound most_{};
-  double tensor_ = 0, after_ = 0, arrival_ = 0, besides_hbm_ = 0;
+  double tensor_ = 0, copies_ = 0, l2_ = 0, hbm_ = 0, trip_ = 0;  // that it keeps each busy, or waits
+  double after_ = 0, arrival_ = 0, besides_hbm_ = 0;
 };
 
 // Bringing a tile's sums to global memory, by four warps with 32 rows each. Sums of wgmma are registers of the warps
@@ -430,6 +437,36 @@ Chip as_gemms_see(Chip chip) {
   return chip;
 }
 
+void describe(Traits& x, const Tiling& t) {
+  x[Trait::whole_numbers] = t.kind == isa::MmaKind::i8;
+  x[Trait::tile_rows] = t.rows, x[Trait::tile_columns] = t.columns;
+  x[Trait::slot_k_bytes] = double(t.slot_k) * t.a_bits / 8;
+  x[Trait::ctas] = t.ctas, x[Trait::pairs] = t.pairs;
+  x[Trait::splits] = double(t.splits), x[Trait::all_add] = t.all_add;
+  x[Trait::stages] = t.stages, x[Trait::rows_together] = t.rows_together;
+  x[Trait::stores_columns] = t.stores_columns, x[Trait::stores_by_copy] = t.stores_by_copy;
+  x[Trait::multipliers_store] = t.multipliers_store, x[Trait::by_turns] = t.by_turns;
+  x[Trait::store_columns] = t.store_columns;
+  x[Trait::m] = std::log2(double(t.m)), x[Trait::n] = std::log2(double(t.n)), x[Trait::k] = std::log2(double(t.k));
+  x[Trait::a_by_b] = x[Trait::m] - x[Trait::n] + std::log2(double(t.a_bits) / (t.b_bits * t.products));
+}
+
+void describe(Traits& x, const Tiling& t, const Deal& d) {
+  const double rows = pieces(t.m, std::uint64_t(t.rows)), columns = pieces(t.n, std::uint64_t(t.columns));
+  x[Trait::rounds] = d.rounds, x[Trait::sms] = d.sms(), x[Trait::last_sms] = d.last_sms();
+  x[Trait::blocks] = d.blocks, x[Trait::items] = d.items;
+  x[Trait::rows] = rows, x[Trait::columns] = columns, x[Trait::band] = band_of(t, rows);
+  x[Trait::rows_used] = double(t.m) / (rows * t.rows), x[Trait::columns_used] = double(t.n) / (columns * t.columns);
+  x[Trait::last_rows] = double(t.m % std::uint64_t(t.rows));
+  x[Trait::last_columns] = double(t.n % std::uint64_t(t.columns));
+}
+
+void describe(Traits& x, const Traffic& traffic) {
+  x[Trait::hbm_bytes] = std::log2(traffic.from_hbm), x[Trait::l2_bytes] = std::log2(traffic.loaded);
+  x[Trait::from_hbm] = traffic.from_hbm / traffic.loaded;
+  x[Trait::lesser] = traffic.lesser / traffic.loaded, x[Trait::again] = traffic.again / traffic.loaded;
+}
+
 }  // namespace
 
 std::uint64_t resident_ctas(const Chip& chip, int ctas_of_a_group) {
@@ -476,10 +513,18 @@ Estimate estimate(const Tiling& t, const Chip& measured) {
   if (d.shared > 0) cycles += out_of_step(t, d, traffic, chip, sharing, e.clock);
   e.hbm_bytes = traffic.from_hbm, e.l2_bytes = traffic.loaded;
   const double hbm = e.hbm_bytes / chip[FactId::hbm_rate] * e.clock;
+  const double in_slots = d.blocks * d.rounds * slot.interval();
   if (hbm > cycles) cycles = hbm, e.binds = "HBM";
   e.cycles = cycles + chip[FactId::cold_start];
-  e.seconds = e.cycles / (e.clock * clock_scale);
-  e.besides_hbm = (besides_hbm + chip[FactId::cold_start]) / (e.clock * clock_scale);
+  e.seconds = e.form_seconds();
+  describe(e.traits, t), describe(e.traits, t, d), describe(e.traits, traffic), slot.describe(e.traits);
+  e.traits[Trait::hbm_again] = readers.again, e.traits[Trait::late] = late;
+  e.traits[Trait::cycles] = std::log2(e.cycles), e.traits[Trait::tensor_use] = use;
+  e.traits[Trait::in_slots] = in_slots / e.cycles, e.traits[Trait::in_store] = store / e.cycles;
+  e.traits[Trait::in_hbm] = hbm / e.cycles;
+  // Strategies that share the K of some tiles were not measured.
+  if (chip.gemms && !t.stream_k) e.seconds *= chip.gemms->factor(e.traits);
+  e.besides_hbm = (besides_hbm + chip[FactId::cold_start]) / (e.clock * Estimate::hertz_of_ghz);
   return e;
 }
 

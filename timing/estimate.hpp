@@ -6,17 +6,24 @@
 
 #include "launch/tiling.hpp"
 #include "timing/chip.hpp"
+#include "timing/correction.hpp"
 
 namespace kiln::timing {
 
 struct Estimate {
-  double cycles = 0, seconds = 0;  // of the launch, its cold start included
-  double clock = 0;                // GHz, by the chip's law
-  double hbm_bytes = 0;            // that HBM gives, some of them more than once
-  double l2_bytes = 0;             // that L2 gives all SMs
+  double cycles = 0;     // of the launch, its cold start included, in closed form
+  double seconds = 0;    // corrected by measured GEMMs, where the chip has them
+  double clock = 0;      // GHz, by the chip's law
+  double hbm_bytes = 0;  // that HBM gives, some of them more than once
+  double l2_bytes = 0;   // that L2 gives all SMs
   /// Seconds, if HBM gave at once what it is asked for, and L2 no more than it does of what one SM alone reads.
   double besides_hbm = 0;
-  std::string_view binds{};        // what decides while the slots of a tile go by, or "HBM", "the epilogue"
+  Traits traits{};           // that a correction asks for
+  std::string_view binds{};  // what decides while the slots of a tile go by, or "HBM", "the epilogue"
+
+  /// Before it is corrected.
+  double form_seconds() const { return cycles / (clock * hertz_of_ghz); }
+  static constexpr double hertz_of_ghz = 1e9;
 };
 
 /// The estimate, with L2 cold.

@@ -133,6 +133,15 @@ std::string text_of(const std::string& path) {
   return {bytes.begin(), bytes.end()};
 }
 
+// The correction that is compiled in, read once.
+std::shared_ptr<const timing::Correction> correction_of(const JsonNode& name) {
+  constexpr std::string_view known = "h200";
+  if (name.text() != known) name.fail("must be \"{}\"; got {}", known, name.shown());
+  static const auto h200 =
+      std::make_shared<const timing::Correction>(read_correction(chip_text("h200.gemms"), "chips/h200.gemms.json"));
+  return h200;
+}
+
 constexpr std::array known_chips{"b200", "h200", "h100"};
 
 }  // namespace
@@ -144,7 +153,7 @@ Chip read_chip(std::string_view text, const std::string& document) {
   const bool has_core = root.json().is_object() && root.has("tensor_core");
   chip.core = has_core ? read_core(root.at("tensor_core")) : TensorCore::tcgen05;
   root.expect_object({"chip", "title", "tensor_core", "sources", "facts",
-                      chip.core == TensorCore::tcgen05 ? "mma" : "wgmma", "observed"});
+                      chip.core == TensorCore::tcgen05 ? "mma" : "wgmma", "observed", "gemms"});
   root.at("tensor_core");
   chip.name = root.at("chip").text();
   chip.title = root.at("title").text();
@@ -161,6 +170,7 @@ Chip read_chip(std::string_view text, const std::string& document) {
   root.when("observed", [&](const JsonNode& all) {
     all.each_element(0, 1000, [&](std::size_t, const JsonNode& o) { chip.observed.push_back(read_observation(o)); });
   });
+  root.when("gemms", [&](const JsonNode& name) { chip.gemms = correction_of(name); });
   return chip;
 }
 

@@ -6,12 +6,17 @@
 #include <string_view>
 
 #include "timing/chip.hpp"
+#include "timing/correction.hpp"
 
 namespace kiln::harness {
 
 /// A chip out of its JSON. Throws InputError naming the document, the place and what must stand there: every fact of
 /// timing/facts.def for the chip's tensor core, in its unit, with a source that the document names and a trust.
 timing::Chip read_chip(std::string_view text, const std::string& document);
+
+/// A correction of estimates, which a chip file names by `gemms`. Throws InputError likewise: it must have been fitted
+/// to the traits of timing/traits.def.
+timing::Correction read_correction(std::string_view text, const std::string& document);
 
 /// The other way: read_chip of it is the same chip.
 std::string write_chip(const timing::Chip&);

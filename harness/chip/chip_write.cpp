@@ -52,6 +52,7 @@ std::string write_chip(const timing::Chip& chip) {
   }
   for (const timing::Observation& o : chip.observed)
     j["observed"].push_back({{"what", o.what}, {"value", o.value}, {"unit", o.unit}, {"spread", o.spread}});
+  if (chip.gemms) j["gemms"] = chip.gemms->name;
   return j.dump(1) + "\n";
 }
 

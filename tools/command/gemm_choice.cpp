@@ -148,7 +148,8 @@ std::vector<GemmChoice> ranked(const GemmQuestion& q) {
   for (const dsl::Entry* row : rows_of(q.asked)) {
     if (!has_target(*row, q.target)) continue;
     for (dsl::Candidate& c : row->candidates(q.target, sizes_of(q, *row))) {
-      if (!q.asked.sizes.contains("ctas")) c.tiling.most_ctas = std::min(c.tiling.most_ctas, resident_ctas(q, c.tiling));
+      if (!q.asked.sizes.contains("ctas"))
+        c.tiling.most_ctas = std::min(c.tiling.most_ctas, resident_ctas(q, c.tiling));
       all.push_back({row, std::move(c.strategy), c.tiling, timing::estimate(c.tiling, q.chip)});
     }
   }
@@ -157,8 +158,9 @@ std::vector<GemmChoice> ranked(const GemmQuestion& q) {
   std::stable_sort(all.begin(), all.end(), [](const GemmChoice& x, const GemmChoice& y) {
     return std::pair(x.estimate.seconds, x.estimate.hbm_bytes) < std::pair(y.estimate.seconds, y.estimate.hbm_bytes);
   });
-  // What is nearly as fast is as fast as an estimate can tell: the one that asks least of L2, whose rate is least sure;
-  // where HBM decides, the one that would be fastest without it.
+  if (q.chip.gemms) return all;
+  // Without a correction, what is nearly as fast is as fast as an estimate can tell: the one that asks least of L2,
+  // whose rate is least sure, is taken; where HBM decides, the one that would be fastest without it.
   const double near = all.front().estimate.seconds * nearly;
   const auto rest =
       std::find_if(all.begin(), all.end(), [&](const GemmChoice& c) { return c.estimate.seconds > near; });

@@ -43,7 +43,7 @@ constexpr const char* tune_examples =
 struct TuneArguments {
   KernelChoice asked{};
   std::string shapes{}, share{}, budget{}, top = "12", predictions = "12", repetitions = "60";
-  bool measure = false, again = false, json = false, list = false, any_type = true;
+  bool measure = false, again = false, json = false, list = false, traits = false, any_type = true;
 };
 
 constexpr std::uint64_t sampled_elements = 1024;
@@ -52,8 +52,7 @@ constexpr std::uint64_t sampled_elements = 1024;
 std::vector<std::pair<std::string, std::string>> kept_options(const KernelChoice& c) {
   std::vector<std::pair<std::string, std::string>> options;
   for (const dsl::SizeOption& s : c.entry().sizes)
-    if (const auto given = c.sizes.find(std::string(s.name));
-        given != c.sizes.end() && !is_extent(s.name))
+    if (const auto given = c.sizes.find(std::string(s.name)); given != c.sizes.end() && !is_extent(s.name))
       options.emplace_back(*given);
   return options;
 }
@@ -179,8 +178,7 @@ std::vector<Tried> Tuning::predicted(const GemmQuestion& q, const std::vector<Ge
     if (out.size() == predictions_) break;
     if (!out.empty() && std::chrono::duration<double>(Clock::now() - begun).count() > seconds) break;
     const auto same = std::count_if(out.begin(), out.end(), [&](const Tried& t) { return is_same_kind(t.choice, c); });
-    const bool is_seen =
-        std::any_of(out.begin(), out.end(), [&](const Tried& t) { return is_seen_as(t.choice, c); });
+    const bool is_seen = std::any_of(out.begin(), out.end(), [&](const Tried& t) { return is_seen_as(t.choice, c); });
     if (is_seen || same == most_of_a_kind) continue;
     progress_.stage(fmt::format("{}: predicting {} of {}", place, out.size() + 1, predictions_));
     Tried t{c, chosen(q, c), {}, {}};
@@ -350,7 +348,7 @@ struct Row {
   TuneKey key{};
   TunedStrategy found{};
   bool kept = false;
-  std::vector<TunedStrategy> tried{};  // that were right, the best first
+  std::vector<TunedStrategy> tried{};   // that were right, the best first
   std::vector<TunedStrategy> ranked{};  // all that were predicted, as they would be measured
 };
 
@@ -417,19 +415,24 @@ std::string rows_json(const std::vector<Row>& rows, const std::vector<std::strin
   return versioned(nlohmann::ordered_json{{"entries", entries}, {"failures", failures}, {"left", left}});
 }
 
-// All strategies of a shape, the best by the estimate first.
-std::string list_json(const GemmQuestion& q) {
+// All strategies of a shape, the best by the estimate first; with traits, also what a correction is fitted to.
+std::string list_json(const GemmQuestion& q, bool traits) {
   const TuneKey key = tune_key(q);
   nlohmann::ordered_json strategies = nlohmann::ordered_json::array();
   for (const GemmChoice& c : ranked(q)) {
     const KernelChoice kernel = chosen(q, c);
     nlohmann::ordered_json options;
     for (const auto& [option, value] : kept_options(kernel)) options[option] = value;
-    strategies.push_back(
-        {{"kernel", kernel.name}, {"options", options}, {"estimated_us", rounded(c.estimate.seconds * 1e6)}});
+    nlohmann::ordered_json& strategy = strategies.emplace_back(nlohmann::ordered_json{
+        {"kernel", kernel.name}, {"options", options}, {"estimated_us", rounded(c.estimate.seconds * 1e6)}});
+    if (!traits) continue;
+    strategy["form_us"] = c.estimate.form_seconds() * 1e6;
+    for (std::size_t i = 0; i < timing::trait_count; ++i)
+      strategy["traits"][std::string(timing::trait_names[i])] = c.estimate.traits.values[i];
   }
-  return nlohmann::ordered_json{{"type", key.type}, {"m", key.m}, {"n", key.n}, {"k", key.k}, {"target", key.target},
-                                {"chip", key.chip}, {"strategies", strategies}}
+  return nlohmann::ordered_json{
+      {"type", key.type},        {"m", key.m}, {"n", key.n}, {"k", key.k}, {"target", key.target}, {"chip", key.chip},
+      {"strategies", strategies}}
       .dump();
 }
 
@@ -447,8 +450,9 @@ std::optional<Row> tuned(Tuning& tuning, const GemmQuestion& q, double share_of_
 
 int tune(const TuneArguments& a) {
   if (!is_gemm(a.asked.name)) diag::refuse("kiln tune: `gemm` is what can be tuned; got '{}'", a.asked.name);
+  if (a.traits && !a.list) diag::refuse("--traits belongs to --list");
   if (a.list) {
-    for (const GemmShape& s : shapes_of(a)) print(list_json(gemm_question(asked_for(a, s))) + "\n");
+    for (const GemmShape& s : shapes_of(a)) print(list_json(gemm_question(asked_for(a, s)), a.traits) + "\n");
     return Exit::clean;
   }
   const std::string path = tune_cache_path(a.asked.cache);
@@ -525,6 +529,8 @@ void add_tune(const Builder& builder) {
   sub->add_flag("--again", a->again, "also shapes that the cache has");
   sub->add_flag("--json", a->json, "print what was found as JSON");
   sub->add_flag("--list", a->list, "print all legal strategies as JSON, a line for each shape, and find nothing");
+  sub->add_flag("--traits", a->traits,
+                "with --list, also the traits (timing/traits.def) that estimates are corrected by");
   const bool names = add_kernel_sizes(*sub, a->asked, {builder.app, builder.action, builder.words, {}});
   sub->callback([a, sub, names, &action = builder.action] {
     const CLI::Option* type = names ? sub->get_option_no_throw("--type") : nullptr;

@@ -38,6 +38,13 @@ struct Choice {
   double seconds = 0;
 };
 
+// A chip whose estimates are the closed form alone.
+Chip uncorrected(const std::string& name) {
+  Chip chip = harness::chip_of(name);
+  chip.gemms.reset();
+  return chip;
+}
+
 // The best first.
 std::vector<Choice> ranked(std::string_view kernel, std::uint64_t m, std::uint64_t n, std::uint64_t k,
                            isa::Target target, const Chip& chip) {
@@ -135,7 +142,7 @@ TEST_CASE("the strategy with the least estimate takes at most 8 % more than the 
 }
 
 TEST_CASE("on Hopper few CTAs with all their slots on the way do not get what HBM gives all of them") {
-  const Chip chip = harness::chip_of("h200");
+  const Chip chip = uncorrected("h200");
   const auto with_splits = [&](std::uint64_t splits) {
     dsl::Sizes sizes = sizes_of(16, 4096, 4096, 132);
     sizes.insert({{"tile", {128, 32, 128}}, {"swap-operands", 1}, {"splits", splits}, {"all-add", 0}});
@@ -147,7 +154,7 @@ TEST_CASE("on Hopper few CTAs with all their slots on the way do not get what HB
 }
 
 TEST_CASE("on Hopper the estimate orders strategies as an H200 did") {
-  const Chip chip = harness::chip_of("h200");
+  const Chip chip = uncorrected("h200");
   const auto seconds = [&](std::array<std::uint64_t, 3> shape, const dsl::Sizes& options) {
     dsl::Sizes sizes = sizes_of(shape[0], shape[1], shape[2], 132);
     sizes.insert(options.begin(), options.end());
@@ -184,7 +191,7 @@ TEST_CASE("on Hopper the estimate orders strategies as an H200 did") {
 }
 
 TEST_CASE("many parts that all CTAs add take less than those that the last one adds") {
-  const Chip chip = harness::chip_of("h200");
+  const Chip chip = uncorrected("h200");
   launch::Tiling t;
   t.m = t.n = 256, t.k = 65536, t.rows = 256, t.columns = 128, t.ctas = 2, t.stages = 6;
   t.slot_bytes = 24576, t.slot_rows = 192, t.most_ctas = 132, t.splits = 32;
@@ -194,7 +201,7 @@ TEST_CASE("many parts that all CTAs add take less than those that the last one a
 }
 
 TEST_CASE("CTAs that share the K of the last tiles gain what the last round leaves idle, less what parts take") {
-  const Chip chip = harness::chip_of("h200");
+  const Chip chip = uncorrected("h200");
   launch::Tiling t;
   t.m = 2816, t.n = 2048, t.k = 8192, t.rows = 128, t.columns = 256, t.stages = 4, t.accumulators = 2;
   t.slot_bytes = 49152, t.slot_rows = 384, t.most_ctas = 132, t.store_columns = 64;
@@ -207,4 +214,23 @@ TEST_CASE("CTAs that share the K of the last tiles gain what the last round leav
   // A round that is full: nothing is shared.
   t.m = shared.m = 12 * 128, t.n = shared.n = 11 * 256;
   CHECK(estimate(shared, chip).seconds == doctest::Approx(estimate(t, chip).seconds));
+}
+
+TEST_CASE("a GPU that was measured corrects its estimates, and other chips have the closed form") {
+  const Chip form = uncorrected("h200"), h200 = harness::chip_of("h200");
+  for (const dsl::Candidate& c : row("gemm_bf16_kept").candidates(isa::sm_90a, sizes_of(256, 4096, 4096, 132))) {
+    const Estimate plain = estimate(c.tiling, form), corrected = estimate(c.tiling, h200);
+    CHECK(plain.seconds == plain.form_seconds());
+    CHECK(corrected.form_seconds() == plain.form_seconds());
+    CHECK(corrected.seconds == plain.seconds * h200.gemms->factor(plain.traits));
+  }
+  CHECK_FALSE(harness::chip_of("h100").gemms);
+  CHECK_FALSE(harness::chip_of("b200").gemms);
+}
+
+TEST_CASE("strategies that no measurement had are not corrected") {
+  dsl::Sizes sizes = sizes_of(2816, 2048, 8192, 132);
+  sizes.insert({"stream-k", 1});
+  for (const dsl::Candidate& c : row("gemm_bf16_kept").candidates(isa::sm_90a, sizes))
+    CHECK(estimate(c.tiling, harness::chip_of("h200")).seconds == estimate(c.tiling, uncorrected("h200")).seconds);
 }
