@@ -6,10 +6,9 @@
 namespace kiln::kernels {
 namespace {
 
-constexpr std::array options{dsl::SizeOption{"m", 512, "rows of A and D"},
-                             dsl::SizeOption{"n", 512, "rows of B, columns of D; a multiple of 8"},
-                             dsl::SizeOption{"k", 512, "columns of A and B; a multiple of 8"},
-                             dsl::SizeOption{"ctas", 148, "CTAs at most; a B200 has 148 multiprocessors"}};
+constexpr std::array options{
+    dsl::SizeOption{"m", 512, "rows of A and D"}, dsl::SizeOption{"n", 512, "rows of B, columns of D; a multiple of 8"},
+    dsl::SizeOption{"k", 512, "columns of A and B; a multiple of 8"}, dsl::SizeOption{"ctas", 148, "CTAs at most"}};
 
 // Numbers that a type holds well: a normal distribution, or small integers.
 launch::Init numbers(isa::ScalarType type, std::uint64_t seed) {

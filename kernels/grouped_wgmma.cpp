@@ -34,7 +34,7 @@ constexpr auto parameter_list =
                "rows"_arg.is<Pointer<bf16>>(), "tiles"_arg.is<Pointer<u32>>(), "count"_arg.is<Pointer<u32>>(),
                "n"_arg.is<u32>(), "k_blocks"_arg.is<u32>());
 
-constexpr SizeOption hopper_ctas{"ctas", 132, "CTAs at most; an H100 or H200 SXM has 132 multiprocessors"};
+constexpr SizeOption hopper_ctas{"ctas", 132, "CTAs at most"};
 
 Kernel listed(const char* name, Target target) {
   KernelBuilder gemm(name, target, warps<9>);
@@ -59,8 +59,7 @@ Kernel listed(const char* name, Target target) {
         sums.finish();
         const ListedResults<DTile> results{given["D"_arg], given["rows"_arg], n};
         for (int c = 0; c < b_tile.rows; c += DTile::cols)
-          results.store(g, out, tile, which, column + c,
-                        [&](const auto& block) { store_block(g, block, sums, 0, c); });
+          results.store(g, out, tile, which, column + c, [&](const auto& block) { store_block(g, block, sums, 0, c); });
       };
       tiles.each(
           g, [&](const ListedTile& tile) { work(tile, tile.column * N, BTile::shape); },
@@ -83,8 +82,13 @@ Kernel listed(const char* name, Target target) {
       });
     };
     tiles.each(
-        t, [&](const ListedTile& tile) { work(tile, tile.column * N, {a, b, b + 1}); },
-        [&](const ListedTile& tile, const U32& half) { work(tile, tile.column * N + half * BHalf::rows, {a, b}); });
+        t,
+        [&](const ListedTile& tile) {
+          work(tile, tile.column * N, {a, b, b + 1});
+        },
+        [&](const ListedTile& tile, const U32& half) {
+          work(tile, tile.column * N + half * BHalf::rows, {a, b});
+        });
   });
   return gemm.build();
 }

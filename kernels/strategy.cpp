@@ -13,7 +13,7 @@ constexpr std::array all_options{
     SizeOption{"m", 512, "rows of A and D"},
     SizeOption{"n", 512, "rows of B, columns of D; a multiple of 8"},
     SizeOption{"k", 512, "columns of A and B; rows of whole 16 bytes"},
-    SizeOption{"ctas", 148, "CTAs at most; a B200 has 148 multiprocessors"},
+    SizeOption{"ctas", 148, "CTAs at most"},
     SizeOption{"tile", {}, "rows and columns of a tile of D, and the K of a slot", "MxNxK"},
     SizeOption{"stages", {}, "slots of the ring of operands"},
     SizeOption{"cta-group", {}, "CTAs that share a tile"},
@@ -50,8 +50,8 @@ constexpr std::array all_options{
 // What the options of a strategy say, each where it is given.
 struct Given {
   Size tile{};
-  std::optional<int> stages{}, ctas{}, accumulators{}, swizzle_bytes{}, epilogue_width{}, rows_together{}, storers{}, splits{},
-      pairs{};
+  std::optional<int> stages{}, ctas{}, accumulators{}, swizzle_bytes{}, epilogue_width{}, rows_together{}, storers{},
+      splits{}, pairs{};
   std::optional<bool> launch_control{}, swapped{}, tma_store{}, all_add{}, stream_k{}, transpose_a{}, transpose_b{};
 };
 

@@ -17,6 +17,11 @@ inline std::string usual_chip(std::optional<isa::Target> target) {
   return target && target->sm >= 90 && target->sm < 100 ? "h100" : "b200";
 }
 
+/// How many multiprocessors a chip has, of those that Kiln brings along or a file.
+inline std::uint64_t multiprocessors_of(const std::string& chip) {
+  return std::uint64_t(harness::chip_of(chip)[timing::FactId::sms]);
+}
+
 /// Whether PTX of a target runs on the chip: one with wgmma takes none of a later architecture, and PTX that has wgmma
 /// runs nowhere else.
 inline bool runs(const timing::Chip& chip, isa::Target target) {

@@ -8,6 +8,7 @@
 
 #include "ptx/diag/diagnostic.hpp"
 #include "ptx/diag/error.hpp"
+#include "tools/command/chip_choice.hpp"
 #include "tools/command/report/console.hpp"
 #include "tools/command/report/numbers.hpp"
 
@@ -72,13 +73,18 @@ void add_inputs(CLI::App& sub, KernelChoice& arguments, const dsl::Entry& entry)
   }
 }
 
+std::string help_of(const dsl::SizeOption& s) {
+  if (!s.standard.is_given()) return std::string(s.help);
+  return fmt::format("{} [{}]", s.help, s.name == "ctas" ? "the chip's multiprocessors" : text(s.standard));
+}
+
 void add_sizes(CLI::App& sub, KernelChoice& arguments, const dsl::Entry& entry) {
   for (const dsl::SizeOption& s : entry.sizes) {
     const std::string option = "--" + std::string(s.name);
     if (sub.get_option_no_throw(option)) continue;
     sub.add_option_function<std::string>(
            option, [&arguments, name = std::string(s.name)](const std::string& text) { arguments.sizes[name] = text; },
-           s.standard.is_given() ? fmt::format("{} [{}]", s.help, text(s.standard)) : std::string(s.help))
+           help_of(s))
         ->type_name(std::string(s.form))
         ->group(s.standard.is_given() ? "Sizes" : "Strategy");
   }
@@ -86,8 +92,8 @@ void add_sizes(CLI::App& sub, KernelChoice& arguments, const dsl::Entry& entry) 
 
 void list_strategies(CLI::App& sub, const dsl::Entry& entry) {
   if (entry.strategies.empty()) return;
-  std::string footer = sub.get_footer() +
-                       "\n\nStrategies; the first that has what is given is taken, and any other legal one is built:";
+  std::string footer =
+      sub.get_footer() + "\n\nStrategies; the first that has what is given is taken, and any other legal one is built:";
   for (const dsl::Strategy& s : entry.strategies) footer += "\n  " + text(s);
   sub.footer(footer);
 }
@@ -106,20 +112,25 @@ void add_choice(CLI::App& sub, KernelChoice& arguments) {
     sub.add_option("--chip", arguments.chip, "the chip to choose for, or a file [by the target: b200 or h100]")
         ->type_name("CHIP")
         ->group(group);
-  sub.footer(sub.get_footer() +
-             "\n\n`gemm` chooses a kernel and its strategy: what the cache of `kiln tune` has for the product, or else\n"
-             "what an estimate of all legal ones says. Options of a strategy that are given stand.");
+  sub.footer(
+      sub.get_footer() +
+      "\n\n`gemm` chooses a kernel and its strategy: what the cache of `kiln tune` has for the product, or else\n"
+      "what an estimate of all legal ones says. Options of a strategy that are given stand.");
 }
 
 bool add_named(CLI::App& sub, KernelChoice& arguments, const Named& named, const Builder& builder) {
   for (const dsl::Entry* row : named.rows) add_sizes(sub, arguments, *row);
+  arguments.multiprocessors = [](const KernelChoice& c) {
+    return multiprocessors_of(c.chip.empty() ? usual_chip(c.chosen_target()) : c.chip);
+  };
   if (!named.gemm) {
     if (!named.rows.empty()) list_strategies(sub, *named.rows.front());
     return !named.rows.empty();
   }
   add_choice(sub, arguments);
   arguments.choose = builder.choose;
-  if (builder.choose) sub.parse_complete_callback([&arguments] {
+  if (builder.choose)
+    sub.parse_complete_callback([&arguments] {
       if (!arguments.is_open) arguments.settle();
     });
   return true;

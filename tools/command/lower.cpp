@@ -16,6 +16,7 @@
 #include "ptx/diag/error.hpp"
 #include "ptx/parse/parse.hpp"
 #include "ptx/rules/catalogue.hpp"
+#include "tools/command/chip_choice.hpp"
 #include "tools/command/kernel_arguments.hpp"
 #include "tools/command/read_source.hpp"
 #include "tools/command/report/console.hpp"
@@ -233,6 +234,9 @@ void add_lower(const Builder& builder) {
   sub->add_option("--keep-rejected", a->keep_rejected, "where the result is refused: the text, to see why")
       ->type_name("FILE");
   add_kernel_sizes(*sub, a->kernel, builder);
+  a->kernel.multiprocessors = [arguments = a.get()](const KernelChoice&) {
+    return multiprocessors_of(usual_chip(isa::parse_target(arguments->target)));
+  };
   sub->callback([a, &action = builder.action] { action = [a] { return run_lower(*a); }; });
 }
 

@@ -68,6 +68,8 @@ dsl::Sizes KernelChoice::chosen_sizes() const {
   for (const dsl::SizeOption& option : entry().sizes)
     if (const auto given = sizes.find(std::string(option.name)); given != sizes.end())
       out[given->first] = size(given->second, option);
+  // With a few CTAs more than multiprocessors, these few are a second round.
+  if (multiprocessors && out.contains("ctas") && !sizes.contains("ctas")) out["ctas"] = multiprocessors(*this);
   out = dsl::with_strategy(entry(), std::move(out));
   std::erase_if(out, [](const auto& size) { return !size.second.is_given(); });
   return out;

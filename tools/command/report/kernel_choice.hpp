@@ -22,10 +22,12 @@ struct KernelChoice {
   std::string target{};
   std::map<std::string, std::string> sizes{};   // option name to text
   std::map<std::string, std::string> inputs{};  // buffer to .npy path
-  std::string type{gemm_usual_type};                 // of `gemm`
+  std::string type{gemm_usual_type};            // of `gemm`
   std::string chip{}, cache{};                  // for which, and what is known; empty: by the target, the usual file
   std::function<void(KernelChoice&)> choose{};  // puts a kernel and its options in the place of `gemm`
-  bool is_open = false;                         // the kernels of many shapes will be chosen, each from a copy
+  /// Multiprocessors of the chip that the kernel is for: CTAs at most, where none are given.
+  std::function<std::uint64_t(const KernelChoice&)> multiprocessors{};
+  bool is_open = false;  // the kernels of many shapes will be chosen, each from a copy
 
   /// Where `gemm` is named, chooses the kernel. Throws InputError where there is no choice.
   void settle();
