@@ -52,6 +52,7 @@ void place_shared(const ir::Code& code, Layout& layout, std::uint32_t dynamic_by
     layout.shared.push_back({v.name, std::uint32_t(end), std::uint32_t(v.bytes())});
     end += v.bytes();
   }
+  end = std::min<std::uint64_t>(end, std::uint64_t{1} << 31);  // no CTA has as much, and the launch is refused
   layout.static_shared_end = std::uint32_t(end);
   layout.dynamic_shared = std::uint32_t(round_up(end, dynamic_alignment));
   for (const std::size_t k : order)

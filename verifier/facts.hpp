@@ -55,6 +55,14 @@ struct Facts {
     return i >= malformed.size() || !malformed[i];
   }
 
+  /// Bytes of the shared variables of fixed size that the function names itself.
+  std::int64_t static_shared_bytes() const {
+    std::int64_t bytes = 0;
+    for (const ir::Symbol& s : code.symbols)
+      if (isa::is_shared(s.variable->space)) bytes += std::int64_t(s.variable->bytes());
+    return bytes;
+  }
+
   /// A 64-bit or narrower operand whose value is the same whenever it is executed.
   std::optional<std::int64_t> constant(const ir::Argument& a, int width) const {
     const auto bits = known.constant(a, width);

@@ -117,9 +117,7 @@ class RegisterMoves {
 // What the kernel names itself: functions that it calls may add to it.
 void lint_static_memory(const Facts& facts) {
   if (!facts.target) return;
-  std::int64_t bytes = 0;
-  for (const ir::Symbol& s : facts.code.symbols)
-    if (isa::is_shared(s.variable->space)) bytes += std::int64_t(s.variable->bytes());
+  const std::int64_t bytes = facts.static_shared_bytes();
   const rules::Verdict v = rules::shared_static(bytes, *facts.target);
   if (v.broken())
     broken(facts.sink, v, diag::Where::at(facts.module.source, facts.function.name_at),

@@ -43,6 +43,7 @@ void check_function(const ir::Module& module, const ir::Function& function, Call
   callers.note(facts);
   check_targets(facts);
   check_parameters(facts);
+  check_shared_bytes(facts);
   check_descriptors(facts);
   check_collectors(facts);
   check_allocation(facts);
@@ -73,6 +74,7 @@ void check_statements(const ir::Module& module, const ir::Function& function, ru
   facts.profile = profile;
   check_targets(facts);
   check_parameters(facts);
+  check_shared_bytes(facts);
   check_descriptors(facts);
   check_columns(facts);
   check_mbarrier_numbers(facts);

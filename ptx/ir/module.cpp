@@ -104,7 +104,10 @@ std::uint64_t Variable::element_bytes() const {
 
 std::uint64_t Variable::bytes() const {
   std::uint64_t n = element_bytes();
-  for (const auto& extent : dims) n *= extent.value_or(0);
+  for (const auto& extent : dims) {
+    const std::uint64_t of = extent.value_or(0);
+    n = of != 0 && n > most_bytes / of ? most_bytes : n * of;
+  }
   return n;
 }
 

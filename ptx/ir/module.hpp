@@ -136,8 +136,10 @@ struct Variable {
 
   /// Bytes of one element of the array (or of the scalar); 0 for predicates.
   std::uint64_t element_bytes() const;
-  /// Bytes of the whole object; unknown extents count as zero.
+  /// Bytes of the whole object, `most_bytes` at most; unknown extents count as zero.
   std::uint64_t bytes() const;
+  /// More than any memory has; a sum of such objects fits 64 bits.
+  static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 48;
   /// The natural alignment, or a larger one that is written: a smaller one counts for nothing. Measured: ptxas 13.0.
   std::uint64_t alignment() const;
 };

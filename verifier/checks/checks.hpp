@@ -20,6 +20,8 @@ void check_targets(const Facts&);
 
 /// Checks the bytes of a kernel's parameters.
 void check_parameters(const Facts&);
+/// Checks those of the shared variables that a function names.
+void check_shared_bytes(const Facts&);
 
 // Descriptors
 

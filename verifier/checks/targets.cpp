@@ -4,6 +4,7 @@
 #include "ptx/ops/features.hpp"
 #include "ptx/ops/meaning.hpp"
 #include "ptx/rules/forms.hpp"
+#include "ptx/rules/shared_memory.hpp"
 #include "ptx/rules/target.hpp"
 #include "verifier/finding.hpp"
 #include "verifier/verify.hpp"
@@ -88,6 +89,13 @@ void check_targets(const Facts& facts) {
     mixed = judge(facts.sink, rules::cta_group_mixed(group, here), subject,
                   "." + std::string(isa::spelling(here)) + " after ." + std::string(isa::spelling(group)));
   }
+}
+
+// A called function is judged too: no CTA has what it needs.
+void check_shared_bytes(const Facts& facts) {
+  if (!facts.target) return;
+  const rules::Verdict v = rules::shared_budget(*facts.target, facts.static_shared_bytes());
+  if (v.broken()) broken(facts.sink, v, diag::Where::at(facts.module.source, facts.function.name_at));
 }
 
 void check_parameters(const Facts& facts) {
