@@ -16,7 +16,7 @@ Size given_for(const Sizes& sizes, std::string_view option) {
 bool fits(const Strategy& strategy, const Sizes& sizes) {
   return std::all_of(strategy.begin(), strategy.end(), [&](const auto& value) {
     const Size wanted = given_for(sizes, value.first);
-    return !wanted.is_given() || wanted.is(value.second);
+    return !wanted.is_given() || wanted == value.second;
   });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -56,8 +57,11 @@ class Size {
   bool is_list() const { return is_list_; }
   /// The number, the extents, or the numbers of a list.
   std::span<const std::uint64_t> extents() const { return numbers_; }
-  /// Whether the same was given.
-  bool is(const Size& other) const { return numbers_ == other.numbers_ && is_list_ == other.is_list_; }
+  /// Whether the same was given; a size and a number are compared as numbers.
+  template <std::same_as<Size> S>
+  friend bool operator==(const S& a, const S& b) {
+    return a.numbers_ == b.numbers_ && a.is_list_ == b.is_list_;
+  }
   /// The number. Throws diag::InternalError for extents, for a list, and for nothing.
   operator std::uint64_t() const;
 

@@ -223,7 +223,7 @@ Strategy described(const GemmProblem& p, const GemmPlan& plan) {
   Strategy shown = all_of(plan);
   const Strategy standard = all_of({p, {}});
   for (std::size_t i = shown.size(); i-- > always_shown;)
-    if (shown[i].second.is(standard[i].second)) shown.erase(shown.begin() + std::ptrdiff_t(i));
+    if (shown[i].second == standard[i].second) shown.erase(shown.begin() + std::ptrdiff_t(i));
   return shown;
 }
 

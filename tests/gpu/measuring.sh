@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Timing, cuBLAS beside it, the profiler and a kernel that hangs, on a GPU: what only a GPU can show of them.
+# Timing, cuBLAS beside it, the profiler, a kernel that hangs and strategies that are measured, on a GPU: what only a GPU
+# can show of them.
 #
 #   tests/gpu/measuring.sh [KILN]     the command; default: $KILN, then build/kiln
 set -uo pipefail
@@ -52,6 +53,22 @@ if command -v nvcc >/dev/null && nvcc -arch="$target" -ptx "$here/timing/gemm_wm
   holds "a timed gemm" "$work/timed.json" 'j["verdict"] == "pass" and j["timing"]["operations"] == 2 * 1024 * 512 * 2048'
   holds "cuBLAS, where there is one" "$work/timed.json" \
     'not j["timing"]["cublas"]["measured"] or (j["timing"]["cublas"]["pass"] and j["timing"]["ratio"] > 0)'
+fi
+
+# The fastest of three strategies is measured in every order of tiles, too.
+case $(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -1) in
+  *H200*) chip=h200 ;;
+  *H100*) chip=h100 ;;
+  *) chip= ;;
+esac
+if [[ -n $chip ]]; then
+  "$kiln" tune gemm --type bf16 --m 2048 --n 768 --k 256 --chip $chip --measure --predictions 3 --repetitions 5 \
+    --cache "$work/tune.json" --json >"$work/tuned.json"
+  holds "a measured strategy" "$work/tuned.json" \
+    'not j["failures"] and len(j["entries"]) == 1 and j["entries"][0]["measured"]["us"] > 0'
+  "$kiln" run gemm --type bf16 --m 2048 --n 768 --k 256 --chip $chip --backend cuda --cache "$work/tune.json" --json \
+    >"$work/chosen.json"
+  holds "what was measured is run" "$work/chosen.json" 'j["verdict"] == "pass"'
 fi
 
 echo "measuring: $failures failures"

@@ -62,7 +62,7 @@ inline std::vector<dsl::Strategy> strategies_of_one_cta(const dsl::Entry& entry)
   std::vector<dsl::Strategy> out;
   for (const dsl::Strategy& s : entry.strategies)
     if (std::any_of(s.begin(), s.end(),
-                    [](const auto& o) { return o.first == "cta-group" && o.second.is(dsl::Size(std::uint64_t{1})); }))
+                    [](const auto& o) { return o.first == "cta-group" && o.second == dsl::Size(std::uint64_t{1}); }))
       out.push_back(s);
   return out;
 }

@@ -69,7 +69,7 @@ TEST_CASE("where sums leave no registers the steps of a command are a loop, and 
       for (const auto& [option, value] : strategy) options[std::string(option)] = value;
       const Kernel low = checked(library_kernel("gemm_nvf4", options));
       const bool is_loop = low.text->text().find("lw_step:") != std::string_view::npos;
-      CHECK(is_loop == options.at("tile").is({128, 256, 256}));
+      CHECK(is_loop == (options.at("tile") == dsl::Size(128, 256, 256)));
       loops += is_loop;
       if (is_loop)
         for (const std::uint64_t seed : {1, 2}) check_right(simulated(low, seed));
