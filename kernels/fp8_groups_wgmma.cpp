@@ -1,7 +1,7 @@
 // Groups of rows in e4m3 on sm_90a, with an f32 for 128 elements of a row of A and one for 128 x 128 elements of B.
 // Three warpgroups multiply 64 rows of a tile each, 128 elements along K at a time, and add what they get to sums of
 // their own, scaled, while the others' products are made. Of A the rows of warpgroups that have some are copied, so a
-// small group costs little. Copies decide (docs/hopper.md): B, which comes from HBM, is asked for before A, which is in
+// small group costs little. Copies decide (docs/hopper-steps.md): B, which comes from HBM, is asked for before A, which is in
 // L2, and a full tile's rows of A are one box. Scales come by TMA too: loads of each lane of its own rows would hold up
 // the warpgroups. Rows of tiles are those of a list (group_list.hpp).
 #include "kernels/by_hand.hpp"
