@@ -73,12 +73,7 @@ std::uint64_t resident_ctas(const GemmQuestion& q, const launch::Tiling& t) {
 
 // Every size that is given, and the usual one of those that are not; CTAs to fill the chip.
 dsl::Sizes sizes_of(const GemmQuestion& q, const dsl::Entry& row) {
-  dsl::Sizes sizes = dsl::standard_sizes(row);
-  for (const dsl::SizeOption& option : row.sizes)
-    if (const auto given = q.asked.sizes.find(std::string(option.name)); given != q.asked.sizes.end())
-      sizes[given->first] = size(given->second, option);
-  if (sizes.contains("ctas") && !q.asked.sizes.contains("ctas"))
-    sizes["ctas"] = std::uint64_t(q.chip[timing::FactId::sms]);
+  const dsl::Sizes sizes = q.asked.sizes_for(row);
   for (const char* extent : {"m", "n", "k"})
     if (std::uint64_t(sizes.at(extent)) == 0) diag::refuse("--{}: must be at least 1; got 0", extent);
   return sizes;
@@ -140,6 +135,7 @@ GemmQuestion gemm_question(const KernelChoice& asked) {
   const isa::Target target = target_of(asked, named, rows);
   GemmQuestion q{asked, target, named ? std::move(*named) : harness::chip_of(usual_chip(target))};
   require_runs(q.chip, target);
+  q.asked.multiprocessors = [sms = std::uint64_t(q.chip[timing::FactId::sms])](const KernelChoice&) { return sms; };
   return q;
 }
 

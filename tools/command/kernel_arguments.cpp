@@ -93,7 +93,7 @@ void add_sizes(CLI::App& sub, KernelChoice& arguments, const dsl::Entry& entry) 
 void list_strategies(CLI::App& sub, const dsl::Entry& entry) {
   if (entry.strategies.empty()) return;
   std::string footer =
-      sub.get_footer() + "\n\nStrategies; the first that has what is given is taken, and any other legal one is built:";
+      sub.get_footer() + "\n\nStrategies; one of these that has what is given is taken, and any other legal one is built:";
   for (const dsl::Strategy& s : entry.strategies) footer += "\n  " + text(s);
   sub.footer(footer);
 }

@@ -63,14 +63,18 @@ isa::Target KernelChoice::chosen_target() const {
                                      why.empty() ? "" : "; ", why, target));
 }
 
-dsl::Sizes KernelChoice::chosen_sizes() const {
-  dsl::Sizes out = dsl::standard_sizes(entry());
-  for (const dsl::SizeOption& option : entry().sizes)
+dsl::Sizes KernelChoice::sizes_for(const dsl::Entry& row) const {
+  dsl::Sizes out = dsl::standard_sizes(row);
+  for (const dsl::SizeOption& option : row.sizes)
     if (const auto given = sizes.find(std::string(option.name)); given != sizes.end())
       out[given->first] = size(given->second, option);
   // With a few CTAs more than multiprocessors, these few are a second round.
   if (multiprocessors && out.contains("ctas") && !sizes.contains("ctas")) out["ctas"] = multiprocessors(*this);
-  out = dsl::with_strategy(entry(), std::move(out));
+  return out;
+}
+
+dsl::Sizes KernelChoice::chosen_sizes() const {
+  dsl::Sizes out = dsl::with_strategy(entry(), sizes_for(entry()));
   std::erase_if(out, [](const auto& size) { return !size.second.is_given(); });
   return out;
 }

@@ -35,6 +35,9 @@ struct KernelChoice {
   const dsl::Entry& entry() const;
   /// The target asked for, or the kernel's own. Throws InputError for targets that the kernel is not for.
   isa::Target chosen_target() const;
+  /// Every option of a row: what was given, else the standard value; CTAs for the chip's multiprocessors. Throws
+  /// InputError for what is no number.
+  dsl::Sizes sizes_for(const dsl::Entry& row) const;
   /// Every declared size: what was given, else the standard one, or that of the strategy which the rest chooses or
   /// completes. Throws InputError for what is no number, and for a strategy that breaks a rule.
   dsl::Sizes chosen_sizes() const;
