@@ -122,14 +122,19 @@ launch::Contract gemm_nvf4_masked_problem(const dsl::Kernel&, const dsl::Sizes&)
 dsl::Kernel gemm_mxf8_masked(isa::Target, const dsl::Sizes&);
 launch::Contract gemm_mxf8_masked_problem(const dsl::Kernel&, const dsl::Sizes&);
 /// Products with sizes of their own in one launch, of bf16 and of nvfp4: group g has A[m, k], B[n, k] and D[m, n] of its
-/// own, and scales. The options --m, --n and --k are lists, or numbers that all groups share; --ctas. A group may have no
-/// rows, or no columns. The kernel is built for so many groups.
+/// own, and scales. The options --m, --n and --k are lists, or numbers that all groups share; --ctas; --tile, one of a
+/// few widths, or the one with which a CTA copies the fewest rows. A group may have no rows, or no columns. The kernel is
+/// built for so many groups.
 std::span<const dsl::SizeOption> problems_options();
+std::span<const dsl::Strategy> problems_strategies();
+dsl::Strategy gemm_problems_strategy(const dsl::Sizes&);
 dsl::Kernel gemm_problems(isa::Target, const dsl::Sizes&);
 /// Throws diag::InputError also for lists of different lengths, for more groups than the parameters of a launch have
 /// room for, and where no group has anything.
 launch::Contract gemm_problems_problem(const dsl::Kernel&, const dsl::Sizes&);
 std::span<const dsl::SizeOption> nvf4_problems_options();
+std::span<const dsl::Strategy> nvf4_problems_strategies();
+dsl::Strategy gemm_nvf4_problems_strategy(const dsl::Sizes&);
 dsl::Kernel gemm_nvf4_problems(isa::Target, const dsl::Sizes&);
 launch::Contract gemm_nvf4_problems_problem(const dsl::Kernel&, const dsl::Sizes&);
 /// Groups as those of gemm_grouped and gemm_masked in e4m3, with an f32 for 128 elements of a row of A, SFA[m, k / 128],

@@ -150,7 +150,7 @@ class Generator {
   const U32& tiled_columns() const { return plan_.strategy.swapped ? *m_ : *n_; }
   // Where a box of a pair's tile begins. One that lies beyond the tensor brings the tensor's first rows (and their
   // metadata), whose sums are not stored: rows of zeros take the copy engine longer, and hold up the copies of all SMs
-  // (docs/hopper.md).
+  // (docs/hopper-steps.md).
   U32 present(const U32& first, const U32& extent) const {
     return plan_.mma.ctas() > 1 ? select(first < extent, first, 0) : first;
   }
@@ -291,10 +291,9 @@ void Generator::load_slot(Thread& t, const TileRow& where, const U32& row, const
   };
   if (metadata_) side(places_.metadata, metadata_->map, block * (plan_.metadata().images() * image_rows), image);
   if (!scales_) return;
-  const ScaleChunks chunks = plan_.chunks();
   const U32 a_chunk = row / ScaleChunks::rows;
   side(places_.sfa, scales_->a_map, block * plan_.sfa_tile().groups(), a_chunk);
-  const U32 b_chunk = chunks.are_shared() ? *column * plan_.mma.N() / ScaleChunks::rows : *column * chunks.of_tile();
+  const U32 b_chunk = plan_.chunks().first(*column);
   side(places_.sfb, scales_->b_map, block * plan_.sfb_tile().groups(), b_chunk);
 }
 
@@ -305,7 +304,7 @@ void Generator::multiply(Thread& t) {
     // The row of its first chunk of scales at which a tile begins.
     const bool begins_within = scales_ && plan_.chunks().are_shared();
     const OperandOf<U32> first_row =
-        begins_within ? OperandOf<U32>(tile.column * plan_.mma.N() % ScaleChunks::rows) : OperandOf<U32>(0);
+        begins_within ? OperandOf<U32>(plan_.chunks().first_row(tile.column)) : OperandOf<U32>(0);
     const AnyAccumulatorSlot d = acc_->acquire(t);
     t.loop(k.count, [&](U32 block) { multiply_slot(t, d, first_row, block); });
     t.commit(d.full, all_ctas);

@@ -138,6 +138,15 @@ struct ScaleChunks {
 
   constexpr int of_tile() const { return (columns + rows - 1) / rows; }
   constexpr bool are_shared() const { return columns % rows != 0; }
+  /// The chunk with which a tile of a number in its row of tiles begins; and where they are shared, the row of that.
+  template <class Number>
+  Number first(const Number& column) const {
+    return are_shared() ? column * columns / rows : column * of_tile();
+  }
+  template <class Number>
+  Number first_row(const Number& column) const {
+    return column * columns % rows;
+  }
   /// The last row of a chunk that a tile begins with.
   constexpr int last_start() const { return rows - std::gcd(columns, rows); }
   /// Whether a tile's scales begin with a column of tensor memory and lie in the chunks that it loads.

@@ -3,11 +3,15 @@
 // before. So the device makes no map, and what lies outside of a group's rows, columns and K is zero by its own maps.
 //
 // CTAs walk the tiles of all groups in turn: of a group column by column, so that rows which meet the same part of B
-// run together. A group without rows or columns has no tile, and its maps are never read.
+// run together. A group without rows or columns has no tile, and its maps are never read. Tiles have one of a few
+// widths, for all groups: that with which the CTA that has the most to copy has the least.
+#include <algorithm>
 #include <array>
+#include <optional>
 
 #include "kernels/by_hand.hpp"
 #include "kernels/epilogue.hpp"
+#include "kernels/problem.hpp"
 #include "kernels/scaled_slots.hpp"
 
 namespace kiln::kernels {
@@ -18,11 +22,12 @@ using namespace scaled;
 namespace {
 
 // Elements of bf16, which have no scales.
+template <int N_, int stages>
 struct Bf16Slots {
-  using Mma = tcgen05_mma<kind_f16, bf16, bf16, f32, M, 256, cta_group_1>;
+  using Mma = tcgen05_mma<kind_f16, bf16, bf16, f32, M, N_, cta_group_1>;
   using Element = bf16;
   using Result = bf16;
-  static constexpr int N = Mma::N, K = 64, stages = 4;
+  static constexpr int N = N_, K = 64;
   static constexpr std::uint64_t multiple = 8;  // of K: rows of whole 16 bytes
   static constexpr bool has_scales = false;
   using ATile = SharedTile<bf16, M, K, K_major, swizzle_128B>;
@@ -33,7 +38,7 @@ struct Bf16Slots {
   explicit Bf16Slots(KernelBuilder& gemm) : in(gemm.ring<stages, ATile, BTile>("in")) {}
 
   template <class Sums>
-  void multiply(Thread& t, const Sums& sums, const U32& k_blocks) {
+  void multiply(Thread& t, const Sums& sums, const U32& k_blocks, const U32&) {
     t.loop(k_blocks, [&](U32 i) {
       auto slot = in.wait(t);
       t.mma_tiles<Mma>(sums, slot.template get<a>(), slot.template get<b>(), accumulate(i != 0));
@@ -42,13 +47,53 @@ struct Bf16Slots {
   }
 };
 
-struct Nvf4Slots : Slots<Nvf4, 128, 6> {
+template <int N, int stages>
+struct Nvf4Slots : Slots<Nvf4, N, stages> {
   using Element = Nvf4::Element;
   using Result = Nvf4::Result;
   static constexpr std::uint64_t multiple = k_multiple<Nvf4>;
   static constexpr bool has_scales = true;
-  using Slots::Slots;
+  static constexpr ScaleChunks chunks{N};
+  static_assert(chunks.can_be_loaded());
+  using Slots<Nvf4, N, stages>::Slots;
+
+  template <class Sums>
+  void multiply(Thread& t, const Sums& sums, const U32& k_blocks, const U32& column) {
+    if constexpr (chunks.are_shared())
+      Slots<Nvf4, N, stages>::multiply(t, sums, k_blocks, chunks.first_row(column));
+    else
+      Slots<Nvf4, N, stages>::multiply(t, sums, k_blocks);
+  }
 };
+
+// Slots that a kernel can be built with: the widths of its tiles, the usual one first. So many slots that shared and
+// tensor memory are full.
+template <class Usual, class... Others>
+struct Widths {
+  template <class In>
+  static Strategy of() {
+    return {{"tile", Size(M, In::N, In::K)}};
+  }
+  static const std::array<Strategy, 1 + sizeof...(Others)>& all() {
+    static const std::array strategies{of<Usual>(), of<Others>()...};
+    return strategies;
+  }
+  // Calls body.operator()<In>() for the slots that have the tile of a strategy.
+  template <class Body>
+  static auto with(const Strategy& chosen, const Body& body) {
+    std::optional<decltype(body.template operator()<Usual>())> out;
+    const auto look = [&]<class In>() {
+      if (of<In>() == chosen) out.emplace(body.template operator()<In>());
+    };
+    look.template operator()<Usual>(), (look.template operator()<Others>(), ...);
+    if (out) return std::move(*out);
+    std::string tiles;
+    for (const Strategy& s : all()) tiles += (tiles.empty() ? "" : ", ") + text(s.front().second);
+    throw diag::InputError("--tile " + text(chosen.front().second) + ": must be one of " + tiles);
+  }
+};
+using Bf16Widths = Widths<Bf16Slots<256, 4>, Bf16Slots<192, 5>, Bf16Slots<128, 7>, Bf16Slots<64, 9>>;
+using Nvf4Widths = Widths<Nvf4Slots<128, 6>, Nvf4Slots<160, 4>, Nvf4Slots<64, 8>>;
 
 // Where the fields of a group lie in its row of the table, in bytes.
 template <class In>
@@ -110,6 +155,25 @@ std::vector<GemmSizes> sizes_of_groups(const Sizes& sizes) {
 }
 
 template <class In>
+std::uint64_t tiles_of(const GemmSizes& s) {
+  return pieces(s.m, M) * pieces(s.n, In::N);
+}
+
+// What --tile says, or else the tile with which a CTA copies the fewest rows of A and B for a block of K of each of its
+// tiles; where there is no tile, the usual one.
+template <class All>
+Strategy strategy_of(const Sizes& sizes) {
+  const Strategy given = given_of(All::all().front(), sizes);
+  if (!given.empty()) return given;
+  const auto rows_copied = [&]<class In>() -> std::uint64_t {
+    std::uint64_t tiles = 0;
+    for (const GemmSizes& s : sizes_of_groups<In>(sizes)) tiles += tiles_of<In>(s);
+    return tiles == 0 ? 0 : pieces(tiles, persistent_grid(sizes, tiles, 1).x) * (M + In::N);
+  };
+  return *std::ranges::min_element(All::all(), {}, [&](const Strategy& s) { return All::with(s, rows_copied); });
+}
+
+template <class In>
 Kernel problems(const char* name, Target target, const Sizes& sizes) {
   using Field = Fields<In>;
   const int groups = int(sizes_of_groups<In>(sizes).size());
@@ -128,14 +192,17 @@ Kernel problems(const char* name, Target target, const Sizes& sizes) {
     each_tile(t, [&](const Place& at) {
       const TensorMap<typename In::ATile> A(at.group.map(Field::a_map));
       const TensorMap<typename In::BTile> B(at.group.map(Field::b_map));
+      std::optional<U32> first_chunk;  // of the scales of B
+      if constexpr (In::has_scales) first_chunk.emplace(In::chunks.first(at.column));
       t.loop(at.group.u32(Field::k_blocks), [&](U32 i) {
         const auto slot = slots.in.acquire(t);
         t.tma_load(slot.template get<a>(), A.at(at.row * M, i * In::K), slot.full);
         t.tma_load(slot.template get<b>(), B.at(at.column * In::N, i * In::K), slot.full);
         if constexpr (In::has_scales) {
           In::load_scales(t, slot.template get<sfa>(), 0, ScaleMap(at.group.map(Field::sfa_map)), i, at.row, slot.full);
-          In::load_scales(t, slot.template get<sfb>(), 0, ScaleMap(at.group.map(Field::sfb_map)), i, at.column,
-                          slot.full);
+          const ScaleMap of_b(at.group.map(Field::sfb_map));
+          for (int chunk = 0; chunk < In::chunks.of_tile(); ++chunk)
+            In::load_scales(t, slot.template get<sfb>(), chunk, of_b, i, *first_chunk + chunk, slot.full);
         }
       });
     });
@@ -143,7 +210,7 @@ Kernel problems(const char* name, Target target, const Sizes& sizes) {
   gemm.role("mma", warp<5>.elect(), [&](Thread t) {
     each_tile(t, [&](const Place& at) {
       auto d = acc.acquire(t);
-      slots.multiply(t, d.sums, at.group.u32(Field::k_blocks));
+      slots.multiply(t, d.sums, at.group.u32(Field::k_blocks), at.column);
       t.commit(d.full);
     });
   });
@@ -166,7 +233,7 @@ class Group {
   Group(launch::Contract& c, launch::StructParam& table, std::size_t number, const GemmSizes& s)
       : c_(c), table_(table), number_(std::to_string(number)), at_(std::uint32_t(number) * Field::bytes), s_(s) {}
 
-  std::uint64_t tiles() const { return pieces(s_.m, M) * pieces(s_.n, In::N); }
+  std::uint64_t tiles() const { return tiles_of<In>(s_); }
   void add(std::uint64_t tiles_before) const {
     number(Field::tiles_before, tiles_before);
     if (tiles() == 0) return;
@@ -238,10 +305,21 @@ launch::Contract problems_problem(const Kernel& kernel, const Sizes& sizes) {
 constexpr std::array<std::uint64_t, 4> standard_m{96, 128, 0, 200}, standard_n{128, 256, 128, 136},
     standard_k{128, 512, 64, 288};
 
-std::array<SizeOption, 4> options(std::string_view k_help) {
+std::array<SizeOption, 5> options(std::string_view k_help) {
   return {SizeOption{"m", standard_m, "rows of A and D of each group, or one number for all", "N,..."},
           SizeOption{"n", standard_n, "rows of B, columns of D; multiples of 8", "N,..."},
-          SizeOption{"k", standard_k, k_help, "N,..."}, persistent_options()[3]};
+          SizeOption{"k", standard_k, k_help, "N,..."}, persistent_options()[3],
+          SizeOption{"tile", {}, "rows and columns of a tile of D, elements of K in a slot", "MxNxK"}};
+}
+
+// The kernel and the problem, with the tile that the options say.
+template <class All>
+Kernel kernel_of(const char* name, Target target, const Sizes& sizes) {
+  return All::with(strategy_of<All>(sizes), [&]<class In>() { return problems<In>(name, target, sizes); });
+}
+template <class All>
+launch::Contract problem_of(const Kernel& kernel, const Sizes& sizes) {
+  return All::with(strategy_of<All>(sizes), [&]<class In>() { return problems_problem<In>(kernel, sizes); });
 }
 
 }  // namespace
@@ -250,18 +328,18 @@ std::span<const SizeOption> problems_options() {
   static const std::array all = options("columns of A and B; multiples of 8");
   return all;
 }
-Kernel gemm_problems(Target target, const Sizes& s) { return problems<Bf16Slots>("gemm_problems", target, s); }
-launch::Contract gemm_problems_problem(const Kernel& k, const Sizes& s) { return problems_problem<Bf16Slots>(k, s); }
+std::span<const Strategy> problems_strategies() { return Bf16Widths::all(); }
+Strategy gemm_problems_strategy(const Sizes& s) { return strategy_of<Bf16Widths>(s); }
+Kernel gemm_problems(Target t, const Sizes& s) { return kernel_of<Bf16Widths>("gemm_problems", t, s); }
+launch::Contract gemm_problems_problem(const Kernel& k, const Sizes& s) { return problem_of<Bf16Widths>(k, s); }
 
 std::span<const SizeOption> nvf4_problems_options() {
   static const std::array all = options("columns of A and B; multiples of 32");
   return all;
 }
-Kernel gemm_nvf4_problems(Target target, const Sizes& s) {
-  return problems<Nvf4Slots>("gemm_nvf4_problems", target, s);
-}
-launch::Contract gemm_nvf4_problems_problem(const Kernel& k, const Sizes& s) {
-  return problems_problem<Nvf4Slots>(k, s);
-}
+std::span<const Strategy> nvf4_problems_strategies() { return Nvf4Widths::all(); }
+Strategy gemm_nvf4_problems_strategy(const Sizes& s) { return strategy_of<Nvf4Widths>(s); }
+Kernel gemm_nvf4_problems(Target t, const Sizes& s) { return kernel_of<Nvf4Widths>("gemm_nvf4_problems", t, s); }
+launch::Contract gemm_nvf4_problems_problem(const Kernel& k, const Sizes& s) { return problem_of<Nvf4Widths>(k, s); }
 
 }  // namespace kiln::kernels

@@ -1,8 +1,9 @@
-// Elements that share scales, and the slots in which they and their scales come: for kernels whose tiles have 128 rows
-// and 128 columns, or twice as many. nvfp4 is e2m1 with a ue4m3 scale for 16 of them along K, in f16; mxfp8 is e4m3
-// with a ue8m0 scale for 32, in bf16. Scales lie in the chunks that tcgen05.cp takes to tensor memory
-// (isa::scale_index). For kernels/*.cpp alone.
+// Elements that share scales, and the slots in which they and their scales come: for kernels whose tiles have 128 rows.
+// nvfp4 is e2m1 with a ue4m3 scale for 16 of them along K, in f16; mxfp8 is e4m3 with a ue8m0 scale for 32, in bf16.
+// Scales lie in the chunks that tcgen05.cp takes to tensor memory (isa::scale_index). For kernels/*.cpp alone.
 #pragma once
+
+#include <optional>
 
 #include "kernels/operands.hpp"
 
@@ -62,15 +63,16 @@ struct Slots {
                full);
   }
 
-  // Multiplies so many slots into the sums.
+  // Multiplies so many slots into the sums. The scales of B begin with that row of their chunks, a multiple of 32.
   template <class Sums>
-  void multiply(Thread& t, const Sums& sums, const U32& k_blocks) {
+  void multiply(Thread& t, const Sums& sums, const U32& k_blocks, const std::optional<U32>& first_row = {}) {
     t.loop(k_blocks, [&](U32 i) {
       const auto slot = in.wait(t);
       const auto scales_a = of_a.at(slot.stage);
-      const auto scales_b = of_b.at(slot.stage);
+      const auto chunks_b = of_b.at(slot.stage);
+      const auto scales_b = first_row ? chunks_b.from_row(*first_row) : chunks_b;
       t.copy(scales_a, slot.template get<sfa>());
-      t.copy(scales_b, slot.template get<sfb>());
+      t.copy(chunks_b, slot.template get<sfb>());
       for (int step = 0; step < steps; ++step)
         t.mma<Mma>(sums, slot.template get<a>().k_slice(step * Mma::K), slot.template get<b>().k_slice(step * Mma::K),
                    accumulate(i != 0 || step != 0), scales(scales_a.at(step), scales_b.at(step)));
