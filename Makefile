@@ -59,9 +59,12 @@ corpus: configure ## kernels of other compilers in the simulator; PYTHON has the
 	@$(BUILD) build --target kiln -j $(JOBS)
 	$(PYTHON) tests/corpus/run $(CORPUS)
 
-scoreboard: configure ## every kernel: registers, SASS, instructions a tile; the ladder beside CUDA C++ (needs ptxas)
+scoreboard: configure ## every kernel: registers, SASS (needs ptxas); then bench/shapes.csv: measured on a Hopper GPU, else predicted (minutes)
 	@$(BUILD) build --target kiln -j $(JOBS)
 	@bench/scoreboard build/kiln
+	@if nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | grep -q '^9\.0'; \
+	  then bench/exhaustive --kiln build/kiln --shapes bench/shapes.csv --first 56 --cublas; \
+	  else bench/predicted_shapes --kiln build/kiln --cache build/shapes.json; fi
 
 build: configure ## build everything
 	$(BUILD) build -j $(JOBS)
