@@ -210,6 +210,8 @@ void launch_list(launch::Contract& c, const Kernel& kernel, const Sizes& sizes, 
                 "n"_arg = s.n, "k_blocks"_arg = pieces(s.k, K));
 }
 
+Dealt dealt(const Sizes& sizes, const GemmSizes& s) { return {sizes.at("ctas"), pieces(s.n, N)}; }
+
 }  // namespace
 
 Kernel gemm_e4m3_grouped_wgmma(Target target, const Sizes&) { return build("gemm_e4m3_grouped_wgmma", target); }
@@ -219,7 +221,8 @@ launch::Contract gemm_e4m3_grouped_wgmma_problem(const Kernel& kernel, const Siz
   const std::uint64_t groups = groups_of(sizes);
   const GemmSizes s = gemm_sizes(sizes, scaled_k_multiple);
   launch::Contract c = fp8_grouped_buffers(s, groups);
-  launch_list(c, kernel, sizes, s, groups, s.m, add_group_list(c, s.m, groups, M, Rests::spread));
+  const Dealt how = dealt(sizes, s);
+  launch_list(c, kernel, sizes, s, groups, s.m, add_group_list(c, s.m, groups, M, &how));
   return c;
 }
 
@@ -227,7 +230,8 @@ launch::Contract gemm_e4m3_masked_wgmma_problem(const Kernel& kernel, const Size
   const std::uint64_t groups = groups_of(sizes);
   const GemmSizes s = gemm_sizes(sizes, scaled_k_multiple);
   launch::Contract c = fp8_masked_buffers(s, groups);
-  launch_list(c, kernel, sizes, s, groups, s.m * groups, add_masked_list(c, s.m, groups, M, Rests::spread));
+  const Dealt how = dealt(sizes, s);
+  launch_list(c, kernel, sizes, s, groups, s.m * groups, add_masked_list(c, s.m, groups, M, &how));
   return c;
 }
 

@@ -112,10 +112,10 @@ struct ListedResults {
   }
 };
 
-/// Where rows of tiles go in their band: in the groups' order, or so that those with few rows, which take less time,
-/// are spread over the CTAs. Of 132 CTAs, 4 more than a multiple of a band's eight, each has the tiles of two places
-/// of a band by turns, which are 4 apart.
-enum class Rests { in_order, spread };
+/// How a kernel deals out the tiles of a list, those of a row of tiles to so many columns.
+struct Dealt {
+  std::uint64_t ctas, columns;
+};
 
 /// Where a group's rows of A and D lie.
 struct GroupRows {
@@ -123,13 +123,16 @@ struct GroupRows {
 };
 /// The groups' rows of tiles: bands of eight are of as few groups as can be, so that what runs at the same time reads
 /// few groups' B. What is left of a group goes to the first band that has room for it, the most rows of tiles first.
-std::vector<double> group_list(const std::vector<GroupRows>& groups, int tile_rows, Rests = Rests::in_order);
+/// A kernel in which tiles with few rows take less time says how it deals them out: in a band these then stand where
+/// CTAs have had the least, and they come last, where some CTAs have a tile more, if the CTA that has the most to copy
+/// has less so.
+std::vector<double> group_list(const std::vector<GroupRows>& groups, int tile_rows, const Dealt* = nullptr);
 
 /// The list of groups that get larger one by one (add_ends), or of groups that have room for `m` rows each
 /// (add_lengths): adds it as "tiles", and as "count" how long it is. Returns how long it may be.
 std::uint64_t add_group_list(launch::Contract&, std::uint64_t m, std::uint64_t groups, int tile_rows,
-                             Rests = Rests::in_order);
+                             const Dealt* = nullptr);
 std::uint64_t add_masked_list(launch::Contract&, std::uint64_t m, std::uint64_t groups, int tile_rows,
-                              Rests = Rests::in_order);
+                              const Dealt* = nullptr);
 
 }  // namespace kiln::kernels

@@ -5,6 +5,7 @@
 
 #include "kernels/group_list.hpp"
 
+using kiln::kernels::Dealt;
 using kiln::kernels::group_list;
 using kiln::kernels::GroupRows;
 
@@ -46,11 +47,11 @@ TEST_CASE("groups may have room of their own: what follows their rows is in no l
 }
 
 TEST_CASE("rows of tiles with few rows are spread over a band's places, those that are 4 apart together") {
-  using kiln::kernels::Rests;
   // Two bands of eight: a group of five rows of tiles and three small groups, twice. In order the small ones stand last.
   const auto groups = after_another({960, 20, 20, 20, 960, 20, 20, 20});
   const std::vector<double> in_order = words(group_list(groups, 192), 1);
-  const std::vector<double> spread = words(group_list(groups, 192, Rests::spread), 1);
+  const Dealt dealt{132, 32};
+  const std::vector<double> spread = words(group_list(groups, 192, &dealt), 1);
   const auto work = [](const std::vector<double>& rows, std::size_t place) {
     double sum = 0;
     for (std::size_t i = place; i < rows.size(); i += 4) sum += rows[i] > 128 ? 3 : rows[i] > 64 ? 2 : 1;
@@ -65,7 +66,17 @@ TEST_CASE("rows of tiles with few rows are spread over a band's places, those th
   }
 }
 
+TEST_CASE("what fills no band are rows of tiles with few rows where the CTA that copies the most has less so") {
+  // 25 rows of tiles, of which one is left: with 32 columns some CTAs have a seventh tile.
+  const auto groups = after_another({1024, 878, 732, 586, 439, 293, 147});
+  const Dealt dealt{132, 32}, one_round{800, 32};
+  CHECK(words(group_list(groups, 192, &dealt), 1).back() <= 64);
+  CHECK(words(group_list(groups, 192, &one_round), 1).back() == 147);  // a tile a CTA: nothing is gained
+}
+
 TEST_CASE("no rows, no list") {
   CHECK(group_list({}, 128).empty());
+  const Dealt dealt{132, 32};
+  CHECK(group_list({}, 128, &dealt).empty());
   CHECK(group_list(after_another({0, 0}), 128).empty());
 }
