@@ -37,6 +37,14 @@ void store_rows(Warpgroup& g, const AnyTmem& sums, int columns, const Result& d,
   for (int c = 0; c < columns; c += width) store(g, sums, c);
 }
 
+namespace {
+
+AnyRegisters one_of(const AnyRegisters& registers, int i) {
+  return {registers.recorder(), registers.element(), {registers.operands()[std::size_t(i)]}, LdState::ready};
+}
+
+}  // namespace
+
 StoreSums into_row(const Result& d, const U32& row) {
   return [d, row](Warpgroup& g, const AnyRegisters& sums, const U32& column) {
     const AnyRegisters values = converted(sums, d.elements.element());
@@ -46,10 +54,7 @@ StoreSums into_row(const Result& d, const U32& row) {
     const auto& words = values.operands();
     if (words.size() % vector_words == 0) return g.store_global(to, values, left);
     const int in_word = word_bits / values.element().bits;
-    for (int i = 0; i < int(words.size()); ++i) {
-      const AnyRegisters word(values.recorder(), values.element(), {words[std::size_t(i)]}, LdState::ready);
-      g.store_one(to, word, left >= (i + 1) * in_word, i);
-    }
+    for (int i = 0; i < int(words.size()); ++i) g.store_one(to, one_of(values, i), left >= (i + 1) * in_word, i);
   };
 }
 
@@ -71,8 +76,14 @@ StoreSums into_column(const Result& d, const U32& column) {
     const U32 rows = select(column < d.n, d.m, 0);
     const U64 first = d.elements.at(multiply_wide(row, d.n) + widen(column));
     const U64 pitch = widen(d.n) * (d.elements.element().bits / 8);
-    for (int i = 0; i < sums.count(); ++i)
-      store_element(g, first + pitch * i, sums.f32(i), d.elements.element(), row + i < rows);
+    const bool are_integers = d.elements.element().scalar == ScalarType::s32;
+    for (int i = 0; i < sums.count(); ++i) {
+      const U64 to = first + pitch * i;
+      if (are_integers)
+        g.store_one(to, one_of(sums, i), row + i < rows, 0);
+      else
+        store_element(g, to, sums.f32(i), d.elements.element(), row + i < rows);
+    }
   };
 }
 

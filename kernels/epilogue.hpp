@@ -66,7 +66,7 @@ class Plain final : public Epilogue {
 };
 inline constexpr Plain plain{};
 
-/// Stores f32 sums of this thread's row of a block, which begin at a column of the whole.
+/// Stores f32 or s32 sums of this thread's row of a block, which begin at a column of the whole.
 using StoreSums = std::function<void(dsl::Warpgroup&, const dsl::AnyRegisters& sums, const dsl::U32& column)>;
 /// As a row of the result, which has that number.
 StoreSums into_row(const Result& d, const dsl::U32& row);

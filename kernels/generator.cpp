@@ -229,7 +229,7 @@ Kernel Generator::build() {
   if (problem().is_batched) batch.emplace(gemm_.param<u32>("batch"));
   if (plan_.strategy.has_parts()) {
     const AnyPointer workspace = gemm_.pointer("partials", element_type<f32>);
-    partials_.emplace(workspace, gemm_.pointer("counters", element_type<u32>), mma.N());
+    partials_.emplace(workspace, gemm_.pointer("counters", element_type<u32>), mma.N(), plan_.sums_are_integers());
   }
 
   if (plan_.strategy.stream_k) shared_.emplace(gemm_.param<u32>("shared_tiles"));

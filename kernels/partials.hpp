@@ -35,14 +35,17 @@ struct PartGroups {
   constexpr int counters() const { return is_one() ? 1 : groups() + 1; }
 };
 
-/// Parts: blocks of 128 rows by some columns of f32 that follow one another.
+/// Parts: blocks of 128 rows by some columns of f32, or of s32, that follow one another.
 class Partials {
  public:
   static constexpr std::uint64_t rows = 128;
   static constexpr std::uint64_t elements(int columns) { return rows * std::uint64_t(columns); }
 
-  Partials(dsl::AnyPointer workspace, dsl::AnyPointer counters, int columns)
-      : workspace_(std::move(workspace)), counters_(std::move(counters)), columns_(columns) {}
+  Partials(dsl::AnyPointer workspace, dsl::AnyPointer counters, int columns, bool are_integers = false)
+      : workspace_(std::move(workspace)),
+        counters_(std::move(counters)),
+        columns_(columns),
+        are_integers_(are_integers) {}
 
   /// Leaves this CTA's sums as the `part`-th of the tile.
   void leave(dsl::Warpgroup& g, const dsl::AnyTmem& sums, const dsl::U32& part, const SharedTileOfD& tile) const {
@@ -169,38 +172,64 @@ class Partials {
   static dsl::U32 word(const dsl::AnyRegisters& values, int i) {
     return {values.recorder(), values.operands()[std::size_t(i)]};
   }
+  // Sums of some columns, from zero on. Parts of integers come as the bits of floats.
+  class Sums {
+   public:
+    Sums(dsl::Warpgroup& g, int columns, bool are_integers) {
+      for (int i = 0; i < columns; ++i)
+        if (are_integers)
+          integers_.push_back(g.var(0u));
+        else
+          floats_.push_back(g.var(0.0f));
+    }
+    void add(int first, const dsl::Registers<dsl::f32, 4>& four) {
+      for (int i = 0; i < 4; ++i)
+        if (integers_.empty())
+          floats_[std::size_t(first + i)] += four[i];
+        else
+          integers_[std::size_t(first + i)] += dsl::bit_cast<dsl::U32>(four[i]);
+    }
+    dsl::AnyRegisters read() const {
+      if (integers_.empty())
+        return dsl::make_registers(int(floats_.size()), [&](int i) { return floats_[std::size_t(i)].read(); });
+      std::vector<ir::Operand> registers;
+      for (const auto& sum : integers_) registers.push_back(sum.read().operand());
+      return {integers_.front().read().recorder(), dsl::element_type<dsl::s32>, std::move(registers),
+              dsl::LdState::ready};
+    }
+
+   private:
+    std::vector<dsl::Var<dsl::F32>> floats_;
+    std::vector<dsl::Var<dsl::U32>> integers_;
+  };
+
   dsl::AnyRegisters sum_chunk(dsl::Warpgroup& g, const dsl::U32& c, const SharedTileOfD& tile) const {
-    std::vector<dsl::Var<dsl::F32>> sums;
-    for (int i = 0; i < chunk(); ++i) sums.push_back(g.var(0.0f));
+    Sums sums(g, chunk(), are_integers_);
     g.loop(tile.count, [&](dsl::U32 k) {
       const dsl::U64 from = row(g, tile.first + k);
-      for (int v = 0; v < chunk() / 4; ++v) {
-        const auto four = g.ld_global_v4_f32(vector(from, c, v));
-        for (int i = 0; i < 4; ++i) sums[std::size_t(4 * v + i)] += four[i];
-      }
+      for (int v = 0; v < chunk() / 4; ++v) sums.add(4 * v, g.ld_global_v4_f32(vector(from, c, v)));
     });
-    return dsl::make_registers(chunk(), [&](int i) { return sums[std::size_t(i)].read(); });
+    return sums.read();
   }
 
   // Four columns of this thread's row: some parts are on their way at once.
   dsl::AnyRegisters sum_vector(dsl::Warpgroup& g, const SharedTileOfD& tile, int parts, const dsl::U32& v) const {
     // With wide tiles on sm_90a the warps that store have 88 registers.
     const int at_once = columns_ <= 128 ? 16 : 8;
-    std::vector<dsl::Var<dsl::F32>> sums;
-    for (int i = 0; i < 4; ++i) sums.push_back(g.var(0.0f));
+    Sums sums(g, 4, are_integers_);
     const dsl::U64 first = row(g, tile.first) + multiply_wide(v, rows * vector_bytes);
     for (int begin = 0; begin < parts; begin += at_once) {
       std::vector<dsl::Registers<dsl::f32, 4>> loaded;
       for (int k = begin; k < std::min(parts, begin + at_once); ++k)
         loaded.push_back(g.ld_global_v4_f32(first + std::int64_t(k) * std::int64_t(elements(columns_) * 4)));
-      for (const auto& four : loaded)
-        for (int i = 0; i < 4; ++i) sums[std::size_t(i)] += four[i];
+      for (const auto& four : loaded) sums.add(0, four);
     }
-    return dsl::make_registers(4, [&](int i) { return sums[std::size_t(i)].read(); });
+    return sums.read();
   }
 
   dsl::AnyPointer workspace_, counters_;
   int columns_;
+  bool are_integers_;
 };
 
 }  // namespace kiln::kernels

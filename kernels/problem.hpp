@@ -192,9 +192,13 @@ struct GemmPlan {
   constexpr int sum_columns() const { return problem.products * mma.d_columns(); }
   /// Columns that the epilogue stores at a time.
   constexpr int width() const { return strategy.epilogue_width ? strategy.epilogue_width : problem.epilogue->width(); }
-  /// Whether the epilogue leaves f32 sums as they are, so that it can also store a column, or the sum of several parts.
-  constexpr bool stores_plain_f32() const {
-    return problem.epilogue == &plain && problem.products == 1 && problem.sums.scalar == isa::ScalarType::f32;
+  /// Whether sums are integers.
+  constexpr bool sums_are_integers() const { return problem.sums.scalar == isa::ScalarType::s32; }
+  /// Whether the epilogue leaves sums of 32 bits as they are, so that it can also store a column, or the sum of several
+  /// parts.
+  constexpr bool stores_plain_sums() const {
+    return problem.epilogue == &plain && problem.products == 1 &&
+           (problem.sums.scalar == isa::ScalarType::f32 || sums_are_integers());
   }
 
   constexpr dsl::MetadataShape metadata() const { return {mma.form.kind, steps()}; }
@@ -258,8 +262,9 @@ struct GemmPlan {
     if (problem.is_transposed() && (problem.is_scaled() || problem.is_sparse || problem.epilogue->is_fixed()))
       return "scales, metadata and maxima belong to elements along K: their operands are not transposed";
     if (strategy.splits < 1) return "a tile has a part of K at least";
-    if ((strategy.swapped || strategy.has_parts()) && !stores_plain_f32())
-      return "operands change places, and CTAs share a tile's K, where one product's f32 sums are stored as they are";
+    if ((strategy.swapped || strategy.has_parts()) && !stores_plain_sums())
+      return "operands change places, and CTAs share a tile's K, where one product's sums of 32 bits are stored as they are";
+    if (strategy.stream_k && sums_are_integers()) return "CTAs that share the K of the last tiles evenly add floats";
     if (strategy.tma_store && (problem.epilogue != &plain || problem.products > 1 || problem.is_batched))
       return "TMA stores the sums of one product as they are";
     if (strategy.tma_store && (strategy.swapped || strategy.splits > 1))

@@ -82,15 +82,16 @@ TEST_CASE("on sm_90a up to 192 columns are one wgmma, which reads A once") {
   CHECK(text(256).find(".m64n128k16.") != std::string::npos);
 }
 
-TEST_CASE("operands change places, and K is shared, where f32 sums are stored as they are") {
+TEST_CASE("operands change places, and K is shared, where sums of 32 bits are stored as they are") {
   for (const char* option : {"swap-operands", "splits"}) {
     const std::uint64_t value = option == std::string("splits") ? 2 : 1;
-    for (const GemmProblem* p :
-         {&problems::gemm_bf16_bias_relu, &problems::gemm_swiglu, &problems::gemm_s8, &problems::gemm_f16_f16}) {
-      CHECK(refusal(*p, {{option, value}}).ends_with("where one product's f32 sums are stored as they are"));
+    for (const GemmProblem* p : {&problems::gemm_bf16_bias_relu, &problems::gemm_swiglu, &problems::gemm_f16_f16}) {
+      CHECK(refusal(*p, {{option, value}}).ends_with("where one product's sums of 32 bits are stored as they are"));
     }
     CHECK(refusal(problems::gemm_tf32, {{option, value}}) == "accepted");
+    CHECK(refusal(problems::gemm_s8, {{option, value}}) == "accepted");
   }
+  CHECK(refusal(problems::gemm_s8, {{"stream-k", 1}}).ends_with("add floats"));
   CHECK(refusal(problems::gemm_mxf8, {{"swap-operands", 1}}).ends_with("it does not change places with the other"));
   CHECK(refusal(problems::gemm_mxf8, {{"splits", 2}}) == "accepted");
   CHECK(refusal(problems::gemm_f16, {{"splits", 0}}) == "--splits: must be in [1, 65536]; got 0");
