@@ -10,6 +10,7 @@ import torch
 
 cuda = ctypes.CDLL("libcuda.so.1")
 TYPES = {"e4m3": 0, "u32": 2, "f32": 7, "bf16": 9}  # of CUtensorMapDataType
+AS_IT_IS = {"u32": torch.int32, "u8": torch.uint8, "f32": torch.float32}
 SWIZZLE = {"none": 0, "32B": 1, "64B": 2, "128B": 3}
 L2_256B = 3
 WARM_UP = 5
@@ -36,19 +37,18 @@ def encoded(m, buffers):
 
 
 def filled(b):
-    """A buffer of the contract: floats at random, f32 in [0.5, 2), and what the contract says of integers."""
-    if isinstance(b["init"], dict) and "values" in b["init"]:
-        kind = {"u32": torch.int32, "u8": torch.uint8, "f32": torch.float32}[b["dtype"]]
-        return torch.tensor(b["init"]["values"], dtype=kind, device="cuda").reshape(b["shape"])
+    """A buffer of the contract: its values, bf16 and e4m3 at random, f32 in the range that it says, else zeros."""
+    init = b["init"] if isinstance(b["init"], dict) else {}
+    if "values" in init:
+        return torch.tensor(init["values"], dtype=AS_IT_IS[b["dtype"]], device="cuda").reshape(b["shape"])
     if b["dtype"] == "bf16":
         return torch.randn(b["shape"], device="cuda", dtype=torch.bfloat16)
     if b["dtype"] == "e4m3":
         return torch.randn(b["shape"], device="cuda", dtype=torch.bfloat16).to(torch.float8_e4m3fn)
-    if isinstance(b["init"], dict) and "uniform" in b["init"]:
-        low, high = b["init"]["uniform"]
+    if "uniform" in init:
+        low, high = init["uniform"]
         return torch.rand(b["shape"], device="cuda") * (high - low) + low
-    return torch.zeros(b["shape"], dtype={"u32": torch.int32, "u8": torch.uint8, "f32": torch.float32}[b["dtype"]],
-                       device="cuda")
+    return torch.zeros(b["shape"], dtype=AS_IT_IS[b["dtype"]], device="cuda")
 
 
 def emitted(kiln, kernel, sizes):
